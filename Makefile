@@ -1,0 +1,42 @@
+# Everything that a fresh machine with Python >= 3.11, git and make needs: `make demo`, `make test`.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+RUN ?= runs/demo-$(shell date +%Y%m%d-%H%M%S)
+
+.PHONY: demo test test-fast lint benchmark clean
+
+demo: $(VENV)/demo.stamp  ## Train with a world model in the loop on real tasks, then show what it bought.
+	$(BIN)/wmrl-gym train --run $(RUN)
+
+test: $(VENV)/dev.stamp lint  ## The whole test suite.
+	$(BIN)/python -m pytest
+
+test-fast: $(VENV)/dev.stamp  ## The tests that take no longer than a few seconds each.
+	$(BIN)/python -m pytest -m "not slow"
+
+lint: $(VENV)/dev.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+benchmark: $(VENV)/dev.stamp  ## Costs of the parts, as tables.
+	$(BIN)/python benchmarks/correction_cost.py
+	$(BIN)/python benchmarks/wrapper_overhead.py
+	$(BIN)/python benchmarks/sandbox_start.py
+
+$(VENV)/bin/python:
+	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Python 3.11 or newer is needed')"
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/demo.stamp: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[all]"
+	touch $@
+
+$(VENV)/dev.stamp: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
+	touch $@
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,68 @@
+"""What a training run is asked to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+TRAIN_TASKS = ("breast-cancer", "digits", "diabetes", "heart-disease", "abalone", "phishing")
+"""Built-in tasks that a run trains on unless told otherwise."""
+HELD_OUT_TASKS = ("wine-cultivar", "auto-mpg", "penguin-sex", "image-segments")
+"""Built-in tasks that it is evaluated on besides, and never trains on."""
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """Arguments of a training run."""
+
+    env: str = "WMRL-MLE-Pipeline-v0"
+    """Id of an environment with numeric actions; "package:Id-v0" imports the package first."""
+    tasks: tuple[str, ...] = TRAIN_TASKS
+    """Tasks to train on; empty for an environment that has none."""
+    held_out_tasks: tuple[str, ...] = HELD_OUT_TASKS
+    """Tasks to evaluate on besides, never trained on."""
+    algorithm: Literal["grpo", "ppo"] = "grpo"
+    """Training algorithm."""
+    world_model: str = "surrogate"
+    """Name of a world model, "package.module:factory", or "none" to execute everything."""
+    anchor_fraction: float = 0.1
+    """Share of groups that are executed for real, in [0, 1]."""
+    debias: bool = True
+    """Recast predictions by the map fitted to the anchors."""
+    denoise: bool = True
+    """Weigh anchors by the inverse-variance rule."""
+    groups: int = 240
+    """Groups of episodes to train on."""
+    group_size: int = 8
+    """Episodes in a group."""
+    groups_per_batch: int = 8
+    """Groups in a policy update."""
+    learning_rate: float = 0.003
+    """Step size of the optimiser."""
+    timeout_s: float = 10.0
+    """Wall-clock limit of one execution, in seconds; passed to environments with tasks."""
+    evaluation_episodes: int = 16
+    """Real episodes on each task before and after training; 0 for no evaluation."""
+    seed: int = 0
+    """Seed of the policy, the groups and the anchors."""
+    sandbox: str = "auto"
+    """Sandbox back end; passed to environments with tasks."""
+    workers: int | None = None
+    """Real executions at once; one per usable core if not given."""
+    device: str = "auto"
+    """Device of the policy: "cpu", "cuda", or "auto"."""
+
+    def __post_init__(self) -> None:
+        for name in ("groups", "group_size", "groups_per_batch"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name}={getattr(self, name)} must be at least 1")
+        if self.evaluation_episodes < 0:
+            raise ValueError(f"evaluation_episodes={self.evaluation_episodes} is negative")
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> TrainConfig:
+        """The config of which `dataclasses.asdict` went through JSON."""
+        lists = {k: tuple(v) for k, v in values.items() if isinstance(v, list)}
+        known = {field.name for field in fields(cls)}
+        return cls(**{k: v for k, v in {**values, **lists}.items() if k in known})

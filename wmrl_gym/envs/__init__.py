@@ -1,0 +1,1 @@
+"""Environments: tasks whose steps are scored by an execution."""

@@ -1,0 +1,1 @@
+"""AutoResearch: machine-learning tasks with real data, graded on hidden answers."""

@@ -1,0 +1,90 @@
+"""What an agent can say to `WMRL-MLE-v0`, and how its text is read."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+TOPICS = ("overview", "data", "sample_submission", "budget")
+"""What `request_info` can be asked for."""
+
+_FENCE = re.compile(r"```[ \t]*(\w*)[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
+_NAME = re.compile(r"^[ \t]*(request_info|validate_code|execute_code|submit)\b[ \t:]*(\w*)", re.MULTILINE)
+
+
+class ActionKind(StrEnum):
+    """The actions."""
+
+    REQUEST_INFO = "request_info"
+    """Read about the task again; nothing is executed."""
+    VALIDATE_CODE = "validate_code"
+    """Check a script without running it."""
+    EXECUTE_CODE = "execute_code"
+    """Run a script and have its submission graded."""
+    SUBMIT = "submit"
+    """End the episode, after running the script that comes with it, if one does."""
+    MALFORMED = "malformed"
+    """None of the above."""
+
+
+@dataclass(frozen=True)
+class Action:
+    """An action as it was understood."""
+
+    kind: ActionKind
+    code: str | None = None
+    topic: str = "overview"
+    problem: str = ""
+    """What is wrong with a malformed action."""
+
+
+def parse_action(text: str) -> Action:
+    """Read an action. Never raises: text that says nothing is a malformed action.
+
+    Two forms are understood. *Fenced*: the name of the action on a line of its own, then the
+    script in a fenced block (the last one, if there are several); a script without a name is
+    `execute_code`. *JSON*: an object with `action`, and `code` or `topic`.
+    """
+    stripped = text.strip()
+    if stripped.startswith("{"):
+        return _parse_json(stripped)
+    blocks = _FENCE.findall(text)
+    code = blocks[-1][1] if blocks else None
+    if blocks and blocks[-1][0].lower() == "json":
+        return _parse_json(blocks[-1][1])
+    names = _NAME.findall(_FENCE.sub("\n", text))
+    if not names:
+        if code is None:
+            return _malformed("There is neither an action nor a fenced script in it.")
+        return Action(ActionKind.EXECUTE_CODE, code=code)
+    kind, topic = names[-1]
+    return _checked(ActionKind(kind), code, topic or "overview")
+
+
+def _parse_json(text: str) -> Action:
+    try:
+        fields = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        return _malformed(f"It is not valid JSON: {error}")
+    if not isinstance(fields, dict):
+        return _malformed("The JSON is not an object.")
+    name, code = fields.get("action"), fields.get("code")
+    if name not in set(ActionKind) - {ActionKind.MALFORMED}:
+        return _malformed(f"action={name!r} is not one of the actions.")
+    if code is not None and not isinstance(code, str):
+        return _malformed("code is not a string.")
+    return _checked(ActionKind(name), code, str(fields.get("topic", "overview")))
+
+
+def _checked(kind: ActionKind, code: str | None, topic: str) -> Action:
+    if kind in (ActionKind.VALIDATE_CODE, ActionKind.EXECUTE_CODE) and code is None:
+        return _malformed(f"{kind} needs a script.")
+    if kind is ActionKind.REQUEST_INFO and topic not in TOPICS:
+        return _malformed(f"request_info knows {', '.join(TOPICS)}, not {topic!r}.")
+    return Action(kind, code=code, topic=topic)
+
+
+def _malformed(problem: str) -> Action:
+    return Action(ActionKind.MALFORMED, problem=problem)

@@ -1,0 +1,84 @@
+"""The text that tells a solver what a task is about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wmrl_gym.envs.mle.metrics import METRICS
+
+if TYPE_CHECKING:
+    from wmrl_gym.envs.mle.task import Task
+
+
+def describe(task: Task) -> str:
+    """Write the description of `task` in Markdown.
+
+    Args:
+        task: The task; its data are not read.
+
+    Returns:
+        Title, data, columns, target, metric, submission format, licence and origin.
+    """
+    parts = [
+        f"# {task.title}",
+        task.about.strip(),
+        "## Files\n\n"
+        f"- `train.csv`: `{task.id_column}`, the features and the target `{task.target}`\n"
+        f"- `test.csv`: `{task.id_column}` and the features of the rows to predict\n"
+        "- `sample_submission.csv`: a valid submission",
+        *_columns(task),
+        f"## Target\n\n`{task.target}`: {task.target_about}.{_classes(task)}",
+        f"## Metric\n\n{_metric(task)}",
+        f"## Submission\n\n{_submission(task)}",
+        f"## Licence and origin\n\n{task.origin}. Licence of the data: {task.licence}.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _columns(task: Task) -> list[str]:
+    if not task.columns:
+        return []
+    lines = [f"| `{name}` | {about} |" for name, about in task.columns.items()]
+    return ["\n".join(["## Columns\n", "| column | meaning |", "|---|---|", *lines])]
+
+
+def _classes(task: Task) -> str:
+    if not task.classes:
+        return ""
+    return f" The classes are {', '.join(f'`{label}`' for label in task.classes)}."
+
+
+def _metric(task: Task) -> str:
+    metric = METRICS[task.metric]
+    better = "higher" if metric.higher_is_better else "lower"
+    return (
+        f"{metric.title[0].upper()}{metric.title[1:]} on the hidden answers: {better} is better, "
+        f"{metric.optimum:g} is perfect."
+    )
+
+
+def _submission(task: Task) -> str:
+    header = ",".join(f"{column}" for column in task.submission_columns)
+    return (
+        "Write `submission.csv`, one line for each row of `test.csv`, in any order, below the "
+        f"header\n\n```\n{header}\n```\n\n{_content(task)}"
+    )
+
+
+def _content(task: Task) -> str:
+    match METRICS[task.metric].prediction:
+        case "probabilities":
+            return (
+                "Each class column holds the probability of that class, from 0 to 1. The "
+                "probabilities of a row are divided by their sum."
+            )
+        case "score":
+            return (
+                f"`{task.target}` holds the probability, or any other score that ranks the rows, "
+                f"of the class `{task.classes[-1]}`."
+            )
+        case "labels":
+            return f"`{task.target}` holds the predicted class."
+        case "values":
+            limit = " and must not be negative" if task.metric == "rmsle" else ""
+            return f"`{task.target}` holds the predicted number{limit}."

@@ -1,0 +1,197 @@
+"""`WMRL-MLE-v0`: an ML-engineering task over several turns, text in and text out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gymnasium.spaces import Text
+
+from wmrl_gym.envs.execution_env import ExecutionEnv
+from wmrl_gym.envs.mle import briefing
+from wmrl_gym.envs.mle.actions import Action, ActionKind, parse_action
+from wmrl_gym.envs.mle.choice import TaskChoice
+from wmrl_gym.envs.mle.executor import MLEExecutor
+from wmrl_gym.envs.mle.script_check import check_script, syntax_error
+from wmrl_gym.envs.mle.task import Task
+from wmrl_gym.outcomes import Execution, Outcome, Status
+
+MAX_CHARACTERS = 32_768
+NO_EXECUTION = -2
+"""`info["status"]` of a step that executed nothing."""
+
+
+class MLEEnv(ExecutionEnv[str, str]):
+    """An agent improves a submission to a machine-learning task by running its own scripts.
+
+    Observation: text. After `reset` the task, its data, the budget and the actions; after a
+    step what a practitioner would see: how the script ended, its public score, the tails of
+    stdout and stderr, and what is left of the budget.
+
+    Action: text, one of `request_info`, `validate_code`, `execute_code`, `submit`, as fenced
+    Python or as JSON (see `parse_action`). Text that cannot be read costs a turn and scores 0.
+
+    Score: the ladder of the paper (malformed 0, crash 0.1, no valid submission 0.2, valid
+    0.5 + 0.5 * position among the task's reference solutions). The score of an episode is the
+    maximum over its executions; the reward of a step is what it adds to it, so that an
+    undiscounted return is the score.
+
+    The episode terminates at `submit` and after `max_turns`; it is truncated when the total
+    execution time is used up.
+
+    `info`: `task_index` int, `turn` int, `status` int (a `Status`, or -2 if nothing was
+    executed), `score` float (best so far).
+
+    Args:
+        tasks: Names of the tasks to draw from; `None` for all whose data are installed.
+        max_turns: Number of actions, at least 1.
+        timeout_s: Wall-clock limit of one execution, in seconds.
+        total_s: Wall-clock limit of all executions of an episode together, in seconds.
+        sandbox: Sandbox back end, or `"auto"`.
+        workers: Executions that run at once; `None` for one per usable core.
+        store: Path of a store of real outcomes; `None` to remember nothing.
+        render_mode: `"ansi"` or `None`.
+
+    Raises:
+        TaskError: If a task is unknown.
+        ValueError: If a limit is out of its range.
+    """
+
+    metadata = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012  # Gymnasium's convention
+
+    def __init__(
+        self,
+        *,
+        tasks: Sequence[str] | None = None,
+        max_turns: int = 4,
+        timeout_s: float = 60.0,
+        total_s: float = 600.0,
+        sandbox: str = "auto",
+        workers: int | None = None,
+        store: str | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        if max_turns < 1:
+            raise ValueError(f"max_turns={max_turns} must be at least 1")
+        if not (timeout_s > 0 and total_s > 0):
+            raise ValueError(f"timeout_s={timeout_s} and total_s={total_s} must be positive")
+        self._choice = TaskChoice(tasks)
+        self.executor = MLEExecutor(sandbox=sandbox, workers=workers, store=store)
+        self.max_turns = max_turns
+        self.timeout_s = timeout_s
+        self.total_s = total_s
+        self.render_mode = render_mode
+        charset = sorted(briefing.CHARSET)
+        self.observation_space = Text(MAX_CHARACTERS, min_length=0, charset=charset)
+        self.action_space = Text(MAX_CHARACTERS, min_length=0, charset=charset)
+        self._task: Task | None = None
+        self._history: list[str] = []
+        self._turn = 0
+        self._seconds = 0.0
+        self._best = 0.0
+
+    @property
+    def task(self) -> Task:
+        """The task of this episode."""
+        if self._task is None:
+            raise RuntimeError("no task yet: reset the environment first")
+        return self._task
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[str, dict[str, Any]]:
+        """Start an episode on `options["task"]`, or on a task drawn at random.
+
+        Raises:
+            ValueError: If `options["task"]` is not among the tasks of this environment.
+        """
+        super().reset(seed=seed)
+        self._task = self._choice.draw(self.np_random, options)
+        self._turn, self._seconds, self._best = 0, 0.0, 0.0
+        parts = [
+            briefing.overview(self.task),
+            briefing.data_inventory(self.task),
+            self._budget(),
+            briefing.ACTIONS,
+        ]
+        self._history = ["\n\n".join(parts)]
+        return self._observation(), self._info(NO_EXECUTION)
+
+    def propose(self, action: str) -> Execution | None:
+        """The script of `action`, if there is one and it compiles."""
+        code = parse_action(action).code
+        kind = parse_action(action).kind
+        if kind not in (ActionKind.EXECUTE_CODE, ActionKind.SUBMIT) or code is None:
+            return None
+        if syntax_error(code):
+            return None
+        return Execution(
+            task=self.task.name,
+            task_version=self.task.version,
+            artifact=code,
+            timeout_s=min(self.timeout_s, self.total_s - self._seconds),
+            features={f"task/{name}": value for name, value in self.task.features().items()},
+            context="\n\n".join(self._history),
+        )
+
+    def resolve(
+        self, action: str, outcome: Outcome | None
+    ) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Show what became of the action and pay what it adds to the best score."""
+        parsed = parse_action(action)
+        self._turn += 1
+        status, gained, feedback = self._account(parsed, outcome)
+        submitted = parsed.kind is ActionKind.SUBMIT
+        terminated = submitted or self._turn >= self.max_turns
+        truncated = not terminated and self._seconds >= self.total_s
+        self._history += [action, f"{feedback}\n\n{self._budget()}"]
+        return self._observation(), gained, terminated, truncated, self._info(status)
+
+    def render(self) -> str | None:  # type: ignore[override]  # Gymnasium's frames are wider
+        """The conversation so far, for `render_mode="ansi"`."""
+        return "\n\n".join(self._history) if self.render_mode == "ansi" else None
+
+    def _account(self, action: Action, outcome: Outcome | None) -> tuple[int, float, str]:
+        """(status, gain in score, feedback) of this step."""
+        if outcome is not None:
+            self._seconds += outcome.seconds
+            # An execution that we failed to carry out has no score: it changes nothing.
+            score = self._best if outcome.score is None else max(self._best, outcome.score)
+            gained, self._best = score - self._best, score
+            return int(outcome.status), gained, outcome.feedback
+        if action.kind is ActionKind.MALFORMED:
+            feedback = f"This action cannot be read. {action.problem}\n\n{briefing.ACTIONS}"
+            return int(Status.MALFORMED), 0.0, feedback
+        if action.kind is ActionKind.REQUEST_INFO:
+            return NO_EXECUTION, 0.0, self._answer(action.topic)
+        if action.kind is ActionKind.VALIDATE_CODE:
+            problems = check_script(action.code or "")
+            return NO_EXECUTION, 0.0, "\n".join(problems) or "No problem found."
+        if action.code is None:
+            return NO_EXECUTION, 0.0, "The episode has ended; the best score so far counts."
+        return int(Status.MALFORMED), 0.0, syntax_error(action.code)
+
+    def _answer(self, topic: str) -> str:
+        if topic == "data":
+            return briefing.data_inventory(self.task)
+        if topic == "sample_submission":
+            return briefing.sample_submission(self.task)
+        return self._budget() if topic == "budget" else briefing.overview(self.task)
+
+    def _budget(self) -> str:
+        return (
+            f"Budget left: {self.max_turns - self._turn} of {self.max_turns} turns, "
+            f"{max(0.0, self.total_s - self._seconds):.0f} of {self.total_s:g} s of execution, "
+            f"at most {self.timeout_s:g} s each. Best score so far: {self._best:.3f}."
+        )
+
+    def _observation(self) -> str:
+        return briefing.to_charset(self._history[-1], MAX_CHARACTERS)
+
+    def _info(self, status: int) -> dict[str, Any]:
+        return {
+            "task_index": self._choice.index(self.task.name),
+            "turn": self._turn,
+            "status": status,
+            "score": self._best,
+        }

@@ -1,0 +1,7 @@
+"""Wrappers that replace real execution by a world model's corrected prediction."""
+
+from wmrl_gym.wrappers.batched_execution import BatchedExecution
+from wmrl_gym.wrappers.world_model_reward import WorldModelRewardWrapper
+from wmrl_gym.wrappers.world_model_reward_vector import WorldModelRewardVectorWrapper
+
+__all__ = ["BatchedExecution", "WorldModelRewardVectorWrapper", "WorldModelRewardWrapper"]
