@@ -79,7 +79,7 @@ def assert_same(a: Any, b: Any, where: str) -> None:
         assert a.dtype == b.dtype, where
         np.testing.assert_array_equal(a, b, err_msg=where)
     else:
-        assert a == b, where
+        assert a == b or (a != a and b != b), where
 
 
 def play(env: VectorEnv[Any, Any, Any], steps: int = 25) -> list[Any]:
@@ -116,20 +116,19 @@ def test_each_vector_step_is_one_batch_and_dummy_rows_execute_nothing(mode: Auto
     env = WorldModelRewardVectorWrapper(batched, world_model=model, **OPTIONS)
     env.reset(seed=0)
     done = np.zeros(3, dtype=bool)
-    steps = 0
+    expected = []
     for _ in range(12):
-        live = 3 - int(done.sum()) if mode is AutoresetMode.NEXT_STEP else 3
+        live = int((~done).sum()) if mode is AutoresetMode.NEXT_STEP else 3
+        # A step of nothing but dummy rows asks the model nothing at all.
+        expected += [live] if live else []
         _, rewards, term, trunc, infos = env.step(np.zeros(3, dtype=np.int64))
         if mode is AutoresetMode.NEXT_STEP:
             assert np.all(rewards[done] == 0.0)
             assert np.all(infos["wmrl/source"][done] == Source.NONE)
-        assert len(model.batches) <= steps + 1
-        assert model.batches[-1] == live
         done = np.logical_or(term, trunc)
         if mode is AutoresetMode.DISABLED and done.any():
             env.reset(options={"reset_mask": done})
-        steps += 1
-    assert len(model.batches) == 12
+    assert model.batches == expected
     assert len(real.batches) <= 12
 
 
@@ -340,8 +339,8 @@ def test_no_wrapper_in_a_wrapper() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"anchor_fraction": 1.5}, "fraction=1.5"),
-        ({"anchor_fraction": float("nan")}, "fraction=nan"),
+        ({"anchor_fraction": 1.5}, r"fraction must lie in \[0, 1\], got 1.5"),
+        ({"anchor_fraction": float("nan")}, r"fraction must lie in \[0, 1\], got nan"),
         ({"world_model": "no-such-model"}, "world_model='no-such-model'"),
         ({"first_group": -1}, "first_group=-1"),
         ({"group_stride": 0}, "group_stride=0"),

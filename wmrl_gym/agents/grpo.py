@@ -43,11 +43,9 @@ from wmrl_gym.agents.vec_env import (
     require_one_correction,
     update_correction,
 )
-from wmrl_gym.correction.advantages import (
-    degenerate_groups,
-    group_advantages,
-    normalized_weights,
-)
+from wmrl_gym.correction import degenerate_groups, group_advantages, normalized_weights
+
+_ACTION_SPACES = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)
 
 
 class GRPO(BaseAlgorithm):
@@ -136,14 +134,14 @@ class GRPO(BaseAlgorithm):
         policy_kwargs: dict[str, Any] | None = None,
         _init_setup_model: bool = True,
     ) -> None:
-        _require_at_least("group_size", group_size, 2)
-        _require_at_least("groups_per_batch", groups_per_batch, 1)
-        _require_at_least("n_epochs", n_epochs, 1)
-        _require_at_least("minibatch_size", minibatch_size, 1)
+        _require_at_least(2, group_size=group_size)
+        _require_at_least(
+            1, groups_per_batch=groups_per_batch, n_epochs=n_epochs, minibatch_size=minibatch_size
+        )
+        if not clip_range > 0.0:
+            raise ValueError(f"clip_range={clip_range} must be greater than 0")
         if normalize_advantage not in ("std", "center"):
-            raise ValueError(
-                f"normalize_advantage={normalize_advantage!r} must be 'std' or 'center'"
-            )
+            raise ValueError(f"{normalize_advantage=} must be 'std' or 'center'")
         super().__init__(
             policy,
             env,  # type: ignore[arg-type]  # `_wrap_env` takes vector environments too
@@ -154,12 +152,7 @@ class GRPO(BaseAlgorithm):
             device=device,
             support_multi_env=True,
             seed=seed,
-            supported_action_spaces=(
-                spaces.Box,
-                spaces.Discrete,
-                spaces.MultiDiscrete,
-                spaces.MultiBinary,
-            ),
+            supported_action_spaces=_ACTION_SPACES,
         )
         self.group_size = group_size
         self.groups_per_batch = groups_per_batch
@@ -199,6 +192,8 @@ class GRPO(BaseAlgorithm):
                 `kl_coef`. Group ids always continue.
             progress_bar: Show one.
         """
+        if self.env is None:
+            raise ValueError("env=None: give the model an environment by `set_env` or `load`")
         total_timesteps, callback = self._setup_learn(
             total_timesteps, callback, reset_num_timesteps, tb_log_name, progress_bar
         )
@@ -207,7 +202,7 @@ class GRPO(BaseAlgorithm):
         callback.on_training_start(locals(), globals())
         iteration = 0
         while self.num_timesteps < total_timesteps:
-            completed = self._play_and_train(callback, total_timesteps)
+            completed = self._play_and_train(self.env, callback, total_timesteps)
             self.groups_done += self.groups_per_batch
             if not completed:
                 break
@@ -287,25 +282,18 @@ class GRPO(BaseAlgorithm):
         names = ["policy", "policy.optimizer"]
         return (names if self.reference_policy is None else [*names, "reference_policy"]), []
 
-    def _play_and_train(self, callback: BaseCallback, total_timesteps: int) -> bool:
+    def _play_and_train(self, env: VecEnv, callback: BaseCallback, total_timesteps: int) -> bool:
         with batch_randomness(self.group_seed, self.groups_done, self.device) as rng:
-            batch = self._collect(callback)
+            batch = self._collect(env, callback)
             if batch is None:
                 return False
             self._update_current_progress_remaining(self.num_timesteps, total_timesteps)
-            update_correction(self._vec_env, self.logger)
+            update_correction(env, self.logger)
             self.train(batch, rng)
         return True
 
-    @property
-    def _vec_env(self) -> VecEnv:
-        if self.env is None:
-            raise ValueError("env=None: give the model an environment by `set_env` or `load`")
-        return self.env
-
-    def _collect(self, callback: BaseCallback) -> GroupBatch | None:
+    def _collect(self, env: VecEnv, callback: BaseCallback) -> GroupBatch | None:
         """Play one batch of groups; `None` if the callback stopped it."""
-        env = self._vec_env
         first = self.groups_done
         slots = EpisodeSlots(
             groups=np.arange(first, first + self.groups_per_batch, dtype=np.int64),
@@ -333,7 +321,8 @@ class GRPO(BaseAlgorithm):
             ended = np.flatnonzero(dones)
             for slot in ended:
                 self._finish(rollout, int(slots.episode[slot]), infos[slot])
-            self._start(env, slots.refill(ended.tolist()), observations)
+            if not rollout.complete:
+                self._start(env, slots.refill(ended.tolist()), observations)
         batch = rollout.batch()
         callback.update_locals(locals())
         callback.on_rollout_end()
@@ -401,6 +390,7 @@ class GRPO(BaseAlgorithm):
         self.logger.record("rollout/groups_done", self.groups_done + self.groups_per_batch)
 
 
-def _require_at_least(name: str, value: int, least: int) -> None:
-    if value < least:
-        raise ValueError(f"{name}={value} must be at least {least}")
+def _require_at_least(least: int, **values: int) -> None:
+    for name, value in values.items():
+        if value < least:
+            raise ValueError(f"{name}={value} must be at least {least}")

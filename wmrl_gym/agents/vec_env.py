@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch as th
 from gymnasium import spaces
-from gymnasium.vector import VectorEnv
+from gymnasium.vector import SyncVectorEnv, VectorEnv
 from numpy.typing import NDArray
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.policies import BasePolicy
@@ -99,7 +99,11 @@ def env_name(env: VecEnv) -> str:
     """What to call an environment in an error."""
     base = env.unwrapped
     if isinstance(base, VectorEnvBridge):
-        return str(base.env)
+        inner = base.env.unwrapped
+        # By itself, a vector environment without a specification does not say of what it is one.
+        return (
+            f"{base.env} of {inner.envs[0]}" if isinstance(inner, SyncVectorEnv) else str(base.env)
+        )
     if isinstance(base, DummyVecEnv):
         return str(base.envs[0])
     return type(base).__name__

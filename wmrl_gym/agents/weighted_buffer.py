@@ -15,7 +15,7 @@ import torch as th
 from numpy.typing import NDArray
 from stable_baselines3.common.buffers import DictRolloutBuffer, RolloutBuffer
 
-from wmrl_gym.correction.advantages import normalized_weights
+from wmrl_gym.correction import normalized_weights
 
 _EPSILON = 1e-8
 

@@ -26,7 +26,7 @@ _Command = (
 def run(arguments: list[str] | None = None) -> None:
     """Read the arguments and do what they say."""
     command = tyro.cli(
-        _Command,  # type: ignore[arg-type]  # a union of annotated types is what tyro reads
+        _Command,
         prog="wmrl-gym",
         description="Train agents whose reward needs an expensive execution.",
         args=arguments,

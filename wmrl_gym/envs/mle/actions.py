@@ -71,7 +71,8 @@ def _parse_json(text: str) -> Action:
     if not isinstance(fields, dict):
         return _malformed("The JSON is not an object.")
     name, code = fields.get("action"), fields.get("code")
-    if name not in set(ActionKind) - {ActionKind.MALFORMED}:
+    # A list: whatever JSON holds can be looked up in it, hashable or not.
+    if name not in [kind for kind in ActionKind if kind is not ActionKind.MALFORMED]:
         return _malformed(f"action={name!r} is not one of the actions.")
     if code is not None and not isinstance(code, str):
         return _malformed("code is not a string.")

@@ -81,9 +81,8 @@ class MLEEnv(ExecutionEnv[str, str]):
         self.timeout_s = timeout_s
         self.total_s = total_s
         self.render_mode = render_mode
-        charset = sorted(briefing.CHARSET)
-        self.observation_space = Text(MAX_CHARACTERS, min_length=0, charset=charset)
-        self.action_space = Text(MAX_CHARACTERS, min_length=0, charset=charset)
+        self.observation_space = Text(MAX_CHARACTERS, min_length=0, charset=briefing.CHARSET)
+        self.action_space = Text(MAX_CHARACTERS, min_length=0, charset=briefing.CHARSET)
         self._task: Task | None = None
         self._history: list[str] = []
         self._turn = 0
@@ -119,16 +118,15 @@ class MLEEnv(ExecutionEnv[str, str]):
 
     def propose(self, action: str) -> Execution | None:
         """The script of `action`, if there is one and it compiles."""
-        code = parse_action(action).code
-        kind = parse_action(action).kind
-        if kind not in (ActionKind.EXECUTE_CODE, ActionKind.SUBMIT) or code is None:
-            return None
-        if syntax_error(code):
+        parsed = parse_action(action)
+        runs = parsed.kind in (ActionKind.EXECUTE_CODE, ActionKind.SUBMIT)
+        # What does not compile is judged here, at no cost, whoever executes the rest.
+        if not runs or parsed.code is None or syntax_error(parsed.code):
             return None
         return Execution(
             task=self.task.name,
             task_version=self.task.version,
-            artifact=code,
+            artifact=parsed.code,
             timeout_s=min(self.timeout_s, self.total_s - self._seconds),
             features={f"task/{name}": value for name, value in self.task.features().items()},
             context="\n\n".join(self._history),
@@ -147,7 +145,7 @@ class MLEEnv(ExecutionEnv[str, str]):
         self._history += [action, f"{feedback}\n\n{self._budget()}"]
         return self._observation(), gained, terminated, truncated, self._info(status)
 
-    def render(self) -> str | None:  # type: ignore[override]  # Gymnasium's frames are wider
+    def render(self) -> str | None:
         """The conversation so far, for `render_mode="ansi"`."""
         return "\n\n".join(self._history) if self.render_mode == "ansi" else None
 

@@ -82,7 +82,7 @@ class MLEExecutor(PooledExecutor):
 def _outcome(graded: Grade, result: JobResult, *, metric: str, limits: Limits) -> Outcome:
     return Outcome(
         status=graded.status,
-        score=ladder(graded.status, graded.position),
+        score=graded.score,
         feedback=_feedback(graded, result, metric=metric, limits=limits),
         seconds=result.wall_s,
         details={} if graded.metric is None else {"metric": graded.metric},

@@ -36,7 +36,7 @@ def check_script(script: str) -> list[str]:
 
 
 def _missing_imports(script: str) -> list[str]:
-    names = set()
+    names: set[str] = set()
     for node in ast.walk(ast.parse(script)):
         if isinstance(node, ast.Import):
             names.update(alias.name.partition(".")[0] for alias in node.names)

@@ -27,7 +27,6 @@ PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
 PR_SET_KEEPCAPS = 8
 PR_SET_SECCOMP = 22
-PR_CAPBSET_DROP = 24
 PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS = 38
 PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE = 47, 2
@@ -119,21 +118,17 @@ def permitted_capabilities() -> set[int]:
 
 
 def keep_capabilities(keep: Iterable[int]) -> None:
-    """Give up every capability but `keep`, for good and for all programs started from here."""
-    wanted = set(keep)
-    for bit in range(64):
-        if bit not in wanted and _libc.prctl(PR_CAPBSET_DROP, ctypes.c_ulong(bit), 0, 0, 0) < 0:
-            break  # past the last capability of this kernel, or not ours to drop
-    mask = sum(1 << bit for bit in wanted)
+    """Give up every capability but `keep`, here and in programs that are started from here.
+
+    The bounding set stays as it is: under `PR_SET_NO_NEW_PRIVS` it has nothing to bound.
+    """
+    kept = list(keep)
+    mask = sum(1 << bit for bit in kept)
     low, high = mask & 0xFFFFFFFF, mask >> 32
     header = ctypes.c_char_p(struct.pack("=Ii", _CAPABILITY_VERSION_3, 0))
     sets = ctypes.c_char_p(struct.pack("=6I", low, low, low, high, high, high))
     _check(_libc.capset(header, sets), "capset")
-
-
-def make_ambient(capabilities: Iterable[int]) -> None:
-    """Let programs that this process executes keep `capabilities`, which it must have."""
-    for bit in capabilities:
+    for bit in kept:
         prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, bit)
 
 

@@ -1,8 +1,8 @@
 """Messages between the caller and the guest: a JSON header, then bytes.
 
-    4 bytes   length of the header, big-endian
-    header    a JSON object; `size` says how many bytes of payload follow
-    payload
+4 bytes   length of the header, big-endian
+header    a JSON object; `size` says how many bytes of payload follow
+payload
 """
 
 from __future__ import annotations

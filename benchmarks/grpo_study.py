@@ -1,0 +1,130 @@
+"""GRPO with a world model and 10 % anchors against GRPO with every group executed.
+
+Same tasks, same seeds, same number of groups; every execution of both arms is carried out
+(no store). The final policies are judged by real executions on the training tasks and on
+tasks that neither arm has seen.
+
+    python benchmarks/grpo_study.py                  # all seeds; goes on where it was stopped
+    python benchmarks/grpo_study.py --seeds 0 1      # some
+    python benchmarks/grpo_study.py --report         # only the tables
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from wmrl_gym.cli.evaluation import Scores, true_scores
+from wmrl_gym.cli.run_directory import replace_file
+from wmrl_gym.cli.train_config import TrainConfig
+from wmrl_gym.cli.training import TrainingRun, load_agent, save_agent
+
+CONFIG = TrainConfig(groups=240, evaluation_episodes=24)
+ARMS = {
+    "every group executed": replace(CONFIG, world_model="none"),
+    "10 % anchors": CONFIG,
+}
+
+
+def run_arm(config: TrainConfig, evaluations: Path) -> dict[str, Any]:
+    """Train one arm with one seed, then measure its policy."""
+    training = TrainingRun(config)
+    before = save_agent(training.agent)
+    curve = []
+    while not training.finished:
+        metrics = training.train_batch()
+        curve.append({k: metrics[k] for k in ("groups", "elapsed", "score", "executions_real")})
+        print(f"  {metrics['groups']:.0f} groups, {metrics['elapsed']:.0f} s, "
+              f"score {metrics['score']:.3f}", flush=True)
+    after = save_agent(training.agent)
+    training.close()
+    return {
+        "config": asdict(config),
+        "metrics": metrics,
+        "curve": curve,
+        "before": evaluate(before, config, evaluations),
+        "after": evaluate(after, config, evaluations),
+    }
+
+
+def evaluate(agent: bytes, config: TrainConfig, evaluations: Path) -> Scores:
+    """True scores on all tasks; executions of earlier evaluations are not repeated."""
+    tasks = (*config.tasks, *config.held_out_tasks)
+    return true_scores(load_agent(config, agent), config, tasks=tasks, store=str(evaluations))
+
+
+def mean_score(scores: Scores, tasks: Sequence[str]) -> float:
+    """Mean over tasks of the mean score."""
+    return float(np.mean([np.mean(scores[task]) for task in tasks]))
+
+
+def interval(values: Sequence[float]) -> str:
+    """Mean and 95 % bootstrap interval over seeds."""
+    array = np.asarray(values)
+    resampled = np.random.default_rng(0).choice(array, size=(10_000, len(array))).mean(axis=1)
+    low, high = np.quantile(resampled, [0.025, 0.975])
+    return f"{array.mean():.3f} [{low:.3f}, {high:.3f}]"
+
+
+def report(directory: Path) -> None:
+    """Print the tables from the results that are there, paired by seed."""
+    results = {arm: load_results(directory, arm) for arm in ARMS}
+    everything, anchored = (results[arm] for arm in ARMS)
+    seeds = sorted(everything.keys() & anchored.keys())
+    print(f"\nseeds {seeds}, cores {len(os.sched_getaffinity(0))}, {CONFIG.groups} groups of "
+          f"{CONFIG.group_size} on {', '.join(CONFIG.tasks)}")
+    if not seeds:
+        return
+    print("mean over seeds [95 % bootstrap interval]")
+    for arm in ARMS:
+        of = [results[arm][seed] for seed in seeds]
+        print(f"\n{arm}")
+        print("  wall-clock s        ", interval([r["metrics"]["elapsed"] for r in of]))
+        print("  real executions     ", interval([r["metrics"]["executions_real"] for r in of]))
+        for when in ("before", "after"):
+            for name, tasks in (("trained", CONFIG.tasks), ("held-out", CONFIG.held_out_tasks)):
+                print(f"  {when:<6} {name:<12}", interval([mean_score(r[when], tasks) for r in of]))
+    print("\npaired by seed")
+    print("  wall-clock ratio    ", interval(
+        [everything[s]["metrics"]["elapsed"] / anchored[s]["metrics"]["elapsed"] for s in seeds]))
+    for name, tasks in (("trained", CONFIG.tasks), ("held-out", CONFIG.held_out_tasks)):
+        gains = [mean_score(anchored[s]["after"], tasks) - mean_score(everything[s]["after"], tasks)
+                 for s in seeds]
+        print(f"  score gained, {name:<9}", interval(gains))
+
+
+def load_results(directory: Path, arm: str) -> dict[int, Any]:
+    """Results of an arm by seed."""
+    paths = directory.glob(f"{list(ARMS).index(arm)}-*.json")
+    return {int(path.stem.partition("-")[2]): json.loads(path.read_text()) for path in paths}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--directory", type=Path, default=Path("runs/grpo-study"))
+    parser.add_argument("--seeds", type=int, nargs="+", default=list(range(5)))
+    parser.add_argument("--report", action="store_true")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    arguments.directory.mkdir(parents=True, exist_ok=True)
+    for seed in () if arguments.report else arguments.seeds:
+        for index, (arm, config) in enumerate(ARMS.items()):
+            path = arguments.directory / f"{index}-{seed}.json"
+            if path.exists():
+                continue
+            print(f"{arm}, seed {seed}", flush=True)
+            result = run_arm(replace(config, seed=seed), arguments.directory / "evaluations.sqlite")
+            replace_file(path, json.dumps(result).encode())
+    report(arguments.directory)
+
+
+if __name__ == "__main__":
+    main()

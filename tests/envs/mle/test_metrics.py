@@ -1,0 +1,89 @@
+"""Metrics against numbers worked out by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from wmrl_gym.envs.mle.metrics import METRICS
+
+ABC = ("a", "b", "c")
+
+
+def test_log_loss_of_two_rows() -> None:
+    probabilities = np.array([[0.5, 0.25, 0.25], [0.1, 0.1, 0.8]])
+    loss = METRICS["log_loss"].compute(np.array(["a", "c"]), probabilities, ABC)
+    assert loss == pytest.approx(-(math.log(0.5) + math.log(0.8)) / 2)
+
+
+def test_log_loss_reads_columns_in_the_order_of_the_classes() -> None:
+    probabilities = np.array([[0.7, 0.3]])
+    loss = METRICS["log_loss"].compute(np.array(["z"]), probabilities, ("z", "a"))
+    assert loss == pytest.approx(-math.log(0.7))
+
+
+def test_accuracy_of_three_in_four() -> None:
+    answers, predictions = np.array(list("aabc")), np.array(list("aabb"))
+    assert METRICS["accuracy"].compute(answers, predictions, ABC) == 0.75
+
+
+def test_roc_auc_counts_the_pairs_in_order() -> None:
+    # Of the 2 x 2 pairs, (0.9, 0.1), (0.9, 0.4) and (0.3, 0.1) are in order; the last class counts.
+    answers, scores = np.array(["no", "yes", "no", "yes"]), np.array([0.1, 0.9, 0.4, 0.3])
+    assert METRICS["roc_auc"].compute(answers, scores, ("no", "yes")) == 0.75
+
+
+def test_macro_f1_averages_over_all_classes() -> None:
+    # a: precision 2/3, recall 1 -> 0.8; b: never predicted -> 0; c: never seen nor predicted -> 0.
+    answers, predictions = np.array(list("aab")), np.array(list("aaa"))
+    assert METRICS["macro_f1"].compute(answers, predictions, ABC) == pytest.approx(0.8 / 3)
+
+
+def test_qwk_punishes_by_the_square_of_the_distance() -> None:
+    # Observed disagreement 1 + 0 + 0 = 1 (one row is off by one); expected, from the margins
+    # (1, 1, 1) and (0, 2, 1) over three rows: (2 * 1 + 1 * 4 + 1 * 1 + 2 * 1) / 3 = 3.
+    answers, predictions = np.array(list("abc")), np.array(list("bbc"))
+    assert METRICS["qwk"].compute(answers, predictions, ABC) == pytest.approx(1 - 1 / 3)
+
+
+def test_qwk_where_everything_is_one_class() -> None:
+    same = np.array(list("bb"))
+    assert METRICS["qwk"].compute(same, same, ABC) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("rmse", math.sqrt((1 + 9) / 2)),
+        ("mae", 2.0),
+        ("rmsle", math.sqrt((math.log(2) ** 2 + math.log(2) ** 2) / 2)),
+    ],
+)
+def test_metrics_of_numbers(name: str, expected: float) -> None:
+    answers, predictions = np.array([0.0, 5.0]), np.array([1.0, 2.0])
+    assert METRICS[name].compute(answers, predictions) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("name", sorted(METRICS))
+def test_the_optimum_is_what_a_perfect_submission_gets(name: str) -> None:
+    metric = METRICS[name]
+    perfect = {
+        "labels": (np.array(list("abc")), np.array(list("abc")), ABC),
+        "score": (np.array(list("aab")), np.array([0.0, 0.1, 0.9]), ("a", "b")),
+        "probabilities": (np.array(list("abc")), np.eye(3), ABC),
+        "values": (np.array([1.0, 2.0]), np.array([1.0, 2.0]), ()),
+    }
+    value = metric.compute(*perfect[metric.prediction])
+    assert value == pytest.approx(metric.optimum, abs=1e-12)
+    assert type(value) is float
+
+
+def test_which_metrics_need_probabilities() -> None:
+    needing = {name for name, metric in METRICS.items() if metric.needs_probabilities}
+    assert needing == {"log_loss", "roc_auc"}
+
+
+def test_direction_agrees_with_the_optimum() -> None:
+    assert all(metric.higher_is_better == (metric.optimum == 1.0) for metric in METRICS.values())

@@ -1,0 +1,96 @@
+"""`wmrl-gym train`: the main job."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Annotated
+
+import torch
+import tyro
+from rich.console import Console
+
+from wmrl_gym.cli.evaluate import report
+from wmrl_gym.cli.progress import TrainingProgress
+from wmrl_gym.cli.run_directory import RunDirectory, replace_file
+from wmrl_gym.cli.train_config import TrainConfig
+from wmrl_gym.cli.training import TrainingRun, save_agent
+
+
+@dataclass(frozen=True)
+class Train:
+    """Train a policy with a world model in the loop, then show what that bought.
+
+    Ctrl-C stops the run after the executions that are going on; --resume continues it.
+    """
+
+    run: Path
+    """Directory of the run; made if it does not exist."""
+    resume: bool = False
+    """Continue the run, with the arguments it was started with."""
+    config: Annotated[TrainConfig, tyro.conf.OmitArgPrefixes] = field(default_factory=TrainConfig)
+
+    def __call__(self) -> None:
+        """Train, save after every batch, and evaluate at the end."""
+        # The networks are small: more threads would only take cores from the sandboxes.
+        torch.set_num_threads(1)
+        run = RunDirectory.open(self.run) if self.resume else RunDirectory.create(self.run, self.config)
+        config = run.config()
+        training = TrainingRun(config, store=str(run.store))
+        try:
+            if run.checkpoint.exists():
+                training.restore(run)
+                run.truncate_metrics(training.groups)
+            else:
+                replace_file(run.initial_policy, save_agent(training.agent))
+            finished = _train(training, run)
+        finally:
+            training.close()
+        if not finished:
+            print(f"stopped after {training.groups} groups; continue with: "
+                  f"wmrl-gym train --run {run.path} --resume")
+        elif config.evaluation_episodes:
+            report(run)
+
+
+def _train(training: TrainingRun, run: RunDirectory) -> bool:
+    """Train until all groups are done (True) or the user has had enough (False)."""
+    console = Console()
+    with stop_request() as stop, TrainingProgress(training.config.groups, console) as progress:
+        while not training.finished:
+            if stop.wanted:
+                return False
+            metrics = training.train_batch()
+            run.log(metrics)
+            training.save(run)
+            progress.show(metrics)
+    return True
+
+
+@dataclass
+class StopRequest:
+    """Whether the user has asked to stop."""
+
+    wanted: bool = False
+
+
+@contextmanager
+def stop_request() -> Iterator[StopRequest]:
+    """Make the first Ctrl-C a request, which lets a batch end; the second one interrupts."""
+    request = StopRequest()
+
+    def note(number: int, frame: FrameType | None) -> None:
+        if request.wanted:
+            raise KeyboardInterrupt
+        request.wanted = True
+        print("\nstopping after this batch; press Ctrl-C again to stop at once", flush=True)
+
+    previous = signal.signal(signal.SIGINT, note)
+    try:
+        yield request
+    finally:
+        signal.signal(signal.SIGINT, previous)

@@ -1,0 +1,122 @@
+"""What the back ends share: the prefix, a guarded `run`, a cached `probe`, `close`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import threading
+import weakref
+from abc import ABC, abstractmethod
+from pathlib import Path
+
+from wmrl_gym.errors import SandboxUnavailableError
+from wmrl_gym.sandboxes import trial
+from wmrl_gym.sandboxes.base import GUARANTEES, Job, JobResult, Probe
+from wmrl_gym.sandboxes.exchange import Conversation, Exchange
+from wmrl_gym.sandboxes.guest import seccomp
+from wmrl_gym.sandboxes.jobs import check_job, failed, result_of
+from wmrl_gym.sandboxes.runtime import Runtime, build_prefix, find_runtime
+
+
+class Backend(ABC):
+    """A sandbox that talks to a guest. What it needs is made at the first job.
+
+    After `close` a further job makes it anew. In a fork of this process a back end starts
+    from nothing: the helpers are the parent's.
+    """
+
+    name: str
+    guarantees = GUARANTEES
+
+    def __init__(self) -> None:
+        self._forget()
+        _backends.add(self)
+
+    def _forget(self) -> None:
+        """Know of no helper and no directory."""
+        self._lock = threading.RLock()
+        self._prefix: Path | None = None
+        self._probe: Probe | None = None
+
+    @property
+    def runtime(self) -> Runtime:
+        """What jobs may read of this machine."""
+        return find_runtime()
+
+    @property
+    def prefix(self) -> Path:
+        """The virtual environment that jobs run in."""
+        with self._lock:
+            if self._prefix is None:
+                # Not below /tmp, which a job sees as a directory of its own.
+                parent = "/var/tmp" if os.access("/var/tmp", os.W_OK) else None
+                prefix = Path(tempfile.mkdtemp(prefix="wmrl-gym-", dir=parent)).resolve()
+                build_prefix(self.runtime, prefix)
+                self._prefix = prefix
+            return self._prefix
+
+    @property
+    def python(self) -> Path:
+        """The interpreter of jobs."""
+        return self.prefix / "bin" / "python"
+
+    def run(self, job: Job) -> JobResult:
+        """Run one job. Never raises for what the program did.
+
+        Raises:
+            ValueError: `job` cannot be run by any back end; see `check_job`.
+        """
+        check_job(job)
+        try:
+            conversation = Conversation()
+            try:
+                exchange = self._converse(job, conversation)
+            finally:
+                conversation.close()
+        except (OSError, SandboxUnavailableError) as error:
+            return failed(self.name, f"{type(error).__name__}: {error}")
+        return result_of(exchange, job.limits, self.name)
+
+    @abstractmethod
+    def _converse(self, job: Job, conversation: Conversation) -> Exchange:
+        """Start the guest of `job` with the guest's side of `conversation`, and talk to it."""
+
+    def _missing(self) -> str:
+        """Why the back end cannot work here, as far as it shows without a trial."""
+        return ""
+
+    def probe(self) -> Probe:
+        """Run a trial job for real and report what works here; cached."""
+        with self._lock:
+            if self._probe is None:
+                self._probe = self._try_out()
+            return self._probe
+
+    def _try_out(self) -> Probe:
+        enforces = self.guarantees
+        if not seccomp.available():
+            # Without a filter a job can put memory where only a cgroup would count it.
+            enforces -= {"tree_memory"}
+        reason = self._missing() or trial.find_fault(self.run, enforces)
+        if reason:
+            return Probe(self.name, works=False, reason=reason)
+        return Probe(self.name, works=True, enforces=enforces)
+
+    def close(self) -> None:
+        """End helper processes and remove what is left over; safe to call twice."""
+        with self._lock:
+            prefix, self._prefix = self._prefix, None
+        if prefix is not None:
+            shutil.rmtree(prefix, ignore_errors=True)
+
+
+_backends: weakref.WeakSet[Backend] = weakref.WeakSet()
+
+
+def _forget_all() -> None:
+    for backend in list(_backends):
+        backend._forget()
+
+
+os.register_at_fork(after_in_child=_forget_all)

@@ -1,0 +1,210 @@
+"""Runs one job from its start to its end: the work of the process above it.
+
+The order at the end matters: first the whole tree is killed, then outputs are read, so that
+nothing can change them any more; then the result is told, so that whoever hears it can trust
+that nothing of the job is left.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import select
+import signal
+import socket
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from . import child, collect, syscalls, tree, wire
+from .memory import MemoryWatch
+
+_POLL_S = 0.02
+_SCRATCH_POLL_S = 0.5
+_MIB = 1 << 20
+
+
+class Ending(NamedTuple):
+    """Why a job ended (`exited`, or the limit that it broke) and the wait status, if it had one."""
+
+    cause: str
+    status: int | None
+
+
+def run_job(
+    channel: socket.socket,
+    request: wire.Header,
+    files: bytes,
+    pipes: tuple[int, int],
+    processes: tree.ProcessTree,
+) -> None:
+    """Run the job of `request` and tell `channel` what came of it.
+
+    Args:
+        channel: To the caller; its end means that nobody wants the result any more.
+        request: The job; see `wmrl_gym.sandboxes.jobs.request_of`.
+        files: Contents of the job's files, one after the other.
+        pipes: File descriptors of the job's stdout and stderr.
+        processes: How to see and end what the job starts.
+    """
+    _write_files(request, files)
+    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)  # else the job could open our /proc files
+    memory = MemoryWatch(request["limits"]["memory_mb"] * _MIB)
+    try:
+        pid = _start(channel, request, pipes)
+        for descriptor in pipes:
+            os.close(descriptor)
+        channel.sendall(wire.encode({"kind": "started"}))
+        began = time.monotonic()
+        ending = _watch(channel, request, pid, processes, memory)
+        wall = time.monotonic() - began
+    finally:
+        processes.kill()
+    _send_outputs(channel, request)
+    _send_report(channel, ending, wall, memory.peak)
+
+
+def _send_report(channel: socket.socket, ending: Ending, wall: float, peak: int) -> None:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    report = {
+        "kind": "exit",
+        "cause": ending.cause,
+        "code": None if ending.status is None else os.waitstatus_to_exitcode(ending.status),
+        "wall_s": wall,
+        "cpu_s": usage.ru_utime + usage.ru_stime,
+        "peak_mb": max(peak, usage.ru_maxrss * 1024) / _MIB,
+    }
+    channel.sendall(wire.encode(report))
+
+
+def _write_files(request: wire.Header, files: bytes) -> None:
+    start = 0
+    for name, size in request["files"]:
+        path = os.path.join(request["workdir"], name)
+        with open(path, "xb") as file:
+            file.write(files[start : start + size])
+        os.chmod(path, 0o666)  # the job may run as another user than this process
+        start += size
+
+
+def _start(channel: socket.socket, request: wire.Header, pipes: tuple[int, int]) -> int:
+    """Fork the job; return once its code is about to run.
+
+    Raises:
+        OSError: The walls around the job could not be put up.
+    """
+    failure = os.pipe()
+    userns = child.UserNamespace() if request["own_userns"] and os.getuid() == 0 else None
+    pid = os.fork()
+    if pid == 0:
+        channel.close()
+        _be_job(request, pipes, failure[1], userns)
+    os.close(failure[1])
+    if userns is not None:
+        userns.map(pid)
+    with os.fdopen(failure[0], "rb") as file:
+        message = file.read()
+    if message:
+        raise OSError(message.decode())
+    return pid
+
+
+def _be_job(
+    request: wire.Header, pipes: tuple[int, int], failure: int, userns: child.UserNamespace | None
+) -> None:
+    """In the forked process: never returns."""
+    try:
+        child.become_job(request, pipes, userns)
+        syscalls.close_all_but([0, 1, 2, failure])
+        if request["command"] is not None:
+            os.execve(request["command"][0], request["command"], request["env"])
+        os.close(failure)
+    except BaseException as error:
+        os.write(failure, f"{type(error).__name__}: {error}".encode())
+        os._exit(70)
+    os._exit(child.run_script(request))
+
+
+def _watch(
+    channel: socket.socket,
+    request: wire.Header,
+    pid: int,
+    processes: tree.ProcessTree,
+    memory: MemoryWatch,
+) -> Ending:
+    """Wait until the process `pid` ends or a limit is broken."""
+    limits = request["limits"]
+    deadline = time.monotonic() + limits["wall_s"]
+    most = child.process_limit(limits)
+    scratch = _Scratch(request["scratch"], limits["scratch_mb"] * _MIB)
+    parent = os.getppid()
+    pidfd = os.pidfd_open(pid)
+    while True:
+        ready = select.select([channel, pidfd], [], [], _POLL_S)[0]
+        status = tree.reap().get(pid)
+        if status is not None:
+            return Ending(_cause_of(status, limits["cpu_s"]), status)
+        pids = processes.pids()
+        if time.monotonic() > deadline:
+            return Ending("wall", None)
+        if memory.exceeded(pids):
+            return Ending("memory", None)
+        if len(pids) > most:
+            return Ending("processes", None)
+        if scratch.exceeded():
+            return Ending("scratch", None)
+        if channel in ready or os.getppid() != parent:
+            return Ending("abandoned", None)
+
+
+def _cause_of(status: int, cpu_s: float | None) -> str:
+    if cpu_s is None or not os.WIFSIGNALED(status):
+        return "exited"
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    over = used.ru_utime + used.ru_stime >= cpu_s
+    return "cpu" if over and os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL) else "exited"
+
+
+class _Scratch:
+    """Watches a directory on an ordinary file system, where no mount bounds it."""
+
+    def __init__(self, directory: str | None, limit: int) -> None:
+        self._directory = directory
+        self._limit = limit
+        self._next = 0.0
+
+    def exceeded(self) -> bool:
+        if self._directory is None or time.monotonic() < self._next:
+            return False
+        size = _disk_use(self._directory)
+        self._next = time.monotonic() + _SCRATCH_POLL_S
+        return size > self._limit
+
+
+def _disk_use(directory: str) -> int:
+    total, queue = 0, [directory]
+    while queue:
+        try:
+            with os.scandir(queue.pop()) as entries:
+                for entry in entries:
+                    total += entry.stat(follow_symlinks=False).st_blocks * 512
+                    if entry.is_dir(follow_symlinks=False):
+                        queue.append(entry.path)
+        except OSError:
+            continue  # the job removed it meanwhile
+    return total
+
+
+def _send_outputs(channel: socket.socket, request: wire.Header) -> None:
+    limit = request["limits"]["file_mb"] * _MIB
+    names: Sequence[str] = request["outputs"]
+    directory = os.open(request["workdir"], os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    for name in names:
+        try:
+            content = collect.read_output(directory, name, limit)
+        except (collect.SkippedError, OSError) as error:
+            channel.sendall(wire.encode({"kind": "skipped", "name": name, "reason": str(error)}))
+            continue
+        if content is not None:
+            channel.sendall(wire.encode({"kind": "output", "name": name}, content))
+    os.close(directory)

@@ -1,0 +1,169 @@
+"""What of this machine a job may read: an interpreter, system libraries and listed packages.
+
+Everything else of the caller's environment stays out of sight, above all other installed
+packages: data sets come from packages, and so do the answers that a task hides. The listed
+ones are shown through a virtual environment of our own, the *prefix*, whose site-packages
+holds links to them and nothing else. A job's interpreter runs in that prefix in every back
+end, and so does the fork server, so that a library that was imported in advance saw the
+same packages as the job.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shutil
+import sys
+import sysconfig
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+_DISTRIBUTIONS = ("numpy", "scipy", "pandas", "scikit-learn")
+"""Shown to jobs, with all that they require."""
+_OPTIONAL = ("pytz", "tzdata", "six")
+"""Shown to jobs if installed."""
+
+_PRELOAD = (
+    "numpy",
+    "pandas",
+    "scipy.sparse",
+    "scipy.stats",
+    "sklearn",
+    "threadpoolctl",
+    *(
+        f"sklearn.{name}"
+        for name in "cluster compose decomposition ensemble feature_extraction.text "
+        "feature_selection gaussian_process impute linear_model metrics model_selection "
+        "naive_bayes neighbors neural_network pipeline preprocessing svm tree".split()
+    ),
+)
+
+_SYSTEM = ("/bin", "/lib", "/lib64", "/usr/bin", "/usr/lib", "/usr/lib64", "/usr/share/zoneinfo")
+_FOREIGN = ("python*/site-packages", "python*/dist-packages", "R")
+"""Within a library directory: packages that are not ours to show."""
+_ANSWERS = ("sklearn/datasets/data", "sklearn/datasets/images", "sklearn/datasets/tests")
+"""Within site-packages: data that tasks are made from."""
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """An interpreter with its libraries, and what of them a job sees."""
+
+    python: Path
+    """The interpreter itself, links resolved."""
+    packages: tuple[Path, ...]
+    """Files and directories to show in site-packages."""
+    readable: tuple[Path, ...]
+    """Trees (or files) that a job may read, `packages` among them."""
+    masked: tuple[Path, ...]
+    """Trees within `readable` that it may not read, save for what `readable` lists below them."""
+    preload: tuple[str, ...]
+    """Modules that are worth importing in advance."""
+
+
+@functools.cache
+def find_runtime() -> Runtime:
+    """The runtime of this interpreter.
+
+    Raises:
+        metadata.PackageNotFoundError: A library that jobs are promised is not installed.
+    """
+    packages = tuple(sorted({entry for name in _closure() for entry in _entries(name)}))
+    python = Path(sys.executable).resolve()
+    libraries = [Path(sys.base_prefix, name) for name in ("lib", "lib64")]
+    stdlib = Path(sysconfig.get_path("stdlib"))
+    trees = [*map(Path, _SYSTEM), *libraries, stdlib]
+    readable = [p for p in (*trees, python, *packages) if p.exists()]
+    # Debian's interpreter executes this file, which is a link out of the library directory.
+    readable += [p.resolve() for p in [stdlib / "sitecustomize.py"] if p.exists()]
+    return Runtime(
+        python=python,
+        packages=packages,
+        readable=tuple(readable),
+        masked=tuple(sorted(_masked(trees, packages))),
+        preload=_PRELOAD,
+    )
+
+
+def build_prefix(runtime: Runtime, prefix: Path) -> None:
+    """Make the empty directory `prefix` a virtual environment that shows `runtime`'s packages.
+
+    Besides that it holds `etc`, the job's `/etc`, and two empty directories: `root`, to mount
+    a job's root on, and `empty`, to cover a masked directory with.
+    """
+    for name in ("bin", "etc", "root", "empty"):
+        (prefix / name).mkdir()
+    (prefix / "pyvenv.cfg").write_text(
+        f"home = {runtime.python.parent}\ninclude-system-site-packages = false\n"
+    )
+    (prefix / "bin" / "python").symlink_to(runtime.python)
+    site = Path(sysconfig.get_path("purelib", "venv", vars={"base": str(prefix)}))
+    site.mkdir(parents=True)
+    for package in runtime.packages:
+        (site / package.name).symlink_to(package)
+    _write_etc(prefix / "etc")
+    prefix.chmod(0o755)
+
+
+def _write_etc(etc: Path) -> None:
+    (etc / "passwd").write_text("root:x:0:0::/:\nnobody:x:65534:65534::/tmp:/bin/sh\n")
+    (etc / "group").write_text("root:x:0:\nnogroup:x:65534:\n")
+    cache = Path("/etc/ld.so.cache")
+    if cache.exists():
+        shutil.copyfile(cache, etc / cache.name)
+
+
+def _closure() -> list[str]:
+    """Names of the listed distributions and of all that they require here."""
+    found: dict[str, None] = {}
+    queue = list(_DISTRIBUTIONS) + [name for name in _OPTIONAL if _is_installed(name)]
+    while queue:
+        name = queue.pop()
+        if name not in found:
+            found[name] = None
+            queue += [r for r in _requirements(name) if _is_installed(r)]
+    return list(found)
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        metadata.distribution(name)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def _requirements(name: str) -> list[str]:
+    """Names that `name` requires, extras left out; a marker that does not hold does no harm."""
+    lines = metadata.requires(name) or []
+    matches = [re.match(r"[A-Za-z0-9._-]+", line) for line in lines if "extra ==" not in line]
+    return [m.group().lower() for m in matches if m is not None]
+
+
+def _entries(name: str) -> list[Path]:
+    """What a distribution put into site-packages, on its top level."""
+    distribution = metadata.distribution(name)
+    if distribution.files:
+        names = {file.parts[0] for file in distribution.files} - {"..", "__pycache__"}
+    else:  # packages of an operating system come without a list of their files
+        listed = distribution.read_text("top_level.txt") or name.replace("-", "_")
+        names = {n for top in listed.split() for n in (top, f"{top}.py")}
+    site = Path(str(distribution.locate_file(""))).resolve()
+    return [site / n for n in names if (site / n).exists() and not n.endswith(".pth")]
+
+
+def _masked(trees: list[Path], packages: tuple[Path, ...]) -> set[Path]:
+    foreign = {found for tree in trees for pattern in _FOREIGN for found in tree.glob(pattern)}
+    # A standard library lies beside its site-packages in some layouts, around it in others.
+    foreign |= {tree / name for tree in trees for name in ("site-packages", "dist-packages")}
+    answers = {package.parent / name for package in packages for name in _ANSWERS}
+    test_data = {found for package in packages for found in _test_data(package)}
+    return {path.resolve() for path in foreign | answers | test_data if path.is_dir()}
+
+
+def _test_data(package: Path) -> list[Path]:
+    """Libraries test themselves on data sets that are also used as tasks (iris, for one)."""
+    walk = os.walk(package)
+    return [Path(d, "data") for d, names, _ in walk if d.endswith("/tests") and "data" in names]
