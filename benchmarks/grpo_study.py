@@ -42,8 +42,11 @@ def run_arm(config: TrainConfig, evaluations: Path) -> dict[str, Any]:
     while not training.finished:
         metrics = training.train_batch()
         curve.append({k: metrics[k] for k in ("groups", "elapsed", "score", "executions_real")})
-        print(f"  {metrics['groups']:.0f} groups, {metrics['elapsed']:.0f} s, "
-              f"score {metrics['score']:.3f}", flush=True)
+        print(
+            f"  {metrics['groups']:.0f} groups, {metrics['elapsed']:.0f} s, "
+            f"score {metrics['score']:.3f}",
+            flush=True,
+        )
     after = save_agent(training.agent)
     training.close()
     return {
@@ -79,8 +82,10 @@ def report(directory: Path) -> None:
     results = {arm: load_results(directory, arm) for arm in ARMS}
     everything, anchored = (results[arm] for arm in ARMS)
     seeds = sorted(everything.keys() & anchored.keys())
-    print(f"\nseeds {seeds}, cores {len(os.sched_getaffinity(0))}, {CONFIG.groups} groups of "
-          f"{CONFIG.group_size} on {', '.join(CONFIG.tasks)}")
+    print(
+        f"\nseeds {seeds}, cores {len(os.sched_getaffinity(0))}, {CONFIG.groups} groups of "
+        f"{CONFIG.group_size} on {', '.join(CONFIG.tasks)}"
+    )
     if not seeds:
         return
     print("mean over seeds [95 % bootstrap interval]")
@@ -93,11 +98,17 @@ def report(directory: Path) -> None:
             for name, tasks in (("trained", CONFIG.tasks), ("held-out", CONFIG.held_out_tasks)):
                 print(f"  {when:<6} {name:<12}", interval([mean_score(r[when], tasks) for r in of]))
     print("\npaired by seed")
-    print("  wall-clock ratio    ", interval(
-        [everything[s]["metrics"]["elapsed"] / anchored[s]["metrics"]["elapsed"] for s in seeds]))
+    print(
+        "  wall-clock ratio    ",
+        interval(
+            [everything[s]["metrics"]["elapsed"] / anchored[s]["metrics"]["elapsed"] for s in seeds]
+        ),
+    )
     for name, tasks in (("trained", CONFIG.tasks), ("held-out", CONFIG.held_out_tasks)):
-        gains = [mean_score(anchored[s]["after"], tasks) - mean_score(everything[s]["after"], tasks)
-                 for s in seeds]
+        gains = [
+            mean_score(anchored[s]["after"], tasks) - mean_score(everything[s]["after"], tasks)
+            for s in seeds
+        ]
         print(f"  score gained, {name:<9}", interval(gains))
 
 

@@ -1,6 +1,6 @@
 """What the reward wrapper adds to a step: over the bare environment, and over its update.
 
-    python benchmarks/wrapper_overhead.py
+python benchmarks/wrapper_overhead.py
 """
 
 from __future__ import annotations
@@ -91,7 +91,10 @@ def main() -> None:
     print(f"{'':<14}{'bare us':>10}{'wrapped us':>12}{'overhead us / env step':>24}")
     for name, bare, wrapped, action, steps, n in rows:
         times = [
-            (microseconds_per_step(bare, action, steps), microseconds_per_step(wrapped, action, steps))
+            (
+                microseconds_per_step(bare, action, steps),
+                microseconds_per_step(wrapped, action, steps),
+            )
             for _ in range(ROUNDS)
         ]
         a, b = np.median(times, axis=0)

@@ -17,6 +17,4 @@ def register_environments() -> None:
     """Register every id with Gymnasium; does nothing the second time."""
     for env_id, (entry_point, vector_entry_point) in _ENVIRONMENTS.items():
         if env_id not in gym.registry:
-            gym.register(
-                id=env_id, entry_point=entry_point, vector_entry_point=vector_entry_point
-            )
+            gym.register(id=env_id, entry_point=entry_point, vector_entry_point=vector_entry_point)

@@ -63,6 +63,7 @@ def test_files_of_the_host_are_hidden(sandbox: Sandbox, tmp_path: Path) -> None:
     public = tmp_path / "public"
     public.mkdir()
     (public / "link.csv").symlink_to(secret)
+    _assert_refused(sandbox, f"os.link({str(secret)!r}, 'stolen')")
     for path in (secret, f"/proc/1/root{secret}", f"/proc/{os.getpid()}/root{secret}"):
         _assert_refused(sandbox, f"open({str(path)!r}).read()")
     _assert_refused(sandbox, "open('../input/link.csv').read()", data={"input": public})
@@ -74,7 +75,8 @@ def test_files_of_the_host_are_hidden(sandbox: Sandbox, tmp_path: Path) -> None:
     [
         "/proc/1/environ",
         "/proc/1/mem",
-        "/proc/1/fd",
+        "/proc/1/fd/0",
+        "/proc/1/fd/3",
         "/proc/1/cwd/x",
         "/proc/1/map_files",
         "/etc/shadow",
@@ -84,7 +86,7 @@ def test_files_of_the_host_are_hidden(sandbox: Sandbox, tmp_path: Path) -> None:
     ],
 )
 def test_sensitive_places_are_hidden(sandbox: Sandbox, path: str) -> None:
-    _assert_refused(sandbox, f"os.listdir({path!r}) if {path.endswith('fd')} else open({path!r})")
+    _assert_refused(sandbox, f"open({path!r})")
 
 
 def test_the_parents_environment_is_hidden(
@@ -112,7 +114,9 @@ def test_the_watcher_cannot_be_signalled_or_limited(sandbox: Sandbox) -> None:
         "__import__('resource').prlimit(" + parent + ", 0, (1, 1))",
     ):
         _assert_refused(sandbox, action)
-    script = "import os, signal, time\ntry: os.kill(os.getppid(), 9)\nexcept OSError: pass\nprint(1)"
+    script = (
+        "import os, signal, time\ntry: os.kill(os.getppid(), 9)\nexcept OSError: pass\nprint(1)"
+    )
     assert sandbox.run(job(script)).stdout == "1\n"
 
 
@@ -193,7 +197,6 @@ def test_only_the_working_directory_is_writable(sandbox: Sandbox, tmp_path: Path
 def test_a_hosts_file_mode_cannot_be_changed(sandbox: Sandbox, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("data")
     before = (tmp_path / "a.csv").stat()
-    script = "import os\nfor n in ('chmod', 'utime'):\n try: getattr(os, n)('../input/a.csv', %s)\n except OSError: pass\n"
     script = """
         import os
         for action in (lambda p: os.chmod(p, 0), lambda p: os.utime(p, (1, 1))):

@@ -431,9 +431,7 @@ def test_state_continues_the_stream() -> None:
 
 
 def test_delegation() -> None:
-    env = WorldModelRewardWrapper(
-        CountingEnv(render_mode="ansi"), world_model=SquareWorldModel()
-    )
+    env = WorldModelRewardWrapper(CountingEnv(render_mode="ansi"), world_model=SquareWorldModel())
     env.reset(seed=4)
     env.step(1)
     assert env.render() == "0:1"
@@ -454,7 +452,9 @@ def test_pickle_and_deepcopy() -> None:
 
 
 def test_constructor_arguments_are_all_recorded() -> None:
-    source = ast.parse(inspect.getsource(WorldModelRewardWrapper.__init__).lstrip().replace("\n    ", "\n"))
+    source = ast.parse(
+        inspect.getsource(WorldModelRewardWrapper.__init__).lstrip().replace("\n    ", "\n")
+    )
     call = next(
         node
         for node in ast.walk(source)

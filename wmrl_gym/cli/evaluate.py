@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,7 +30,9 @@ class Evaluate:
     def __call__(self) -> None:
         """Execute, print the table and write `result.json`."""
         torch.set_num_threads(1)
-        report(RunDirectory.open(self.run), episodes=self.episodes)
+        run = RunDirectory(self.run)
+        run.require_existing()
+        report(run, episodes=self.episodes)
 
 
 def report(run: RunDirectory, *, episodes: int | None = None) -> None:
@@ -80,14 +83,14 @@ def _scores(run: RunDirectory, config: TrainConfig, *, trained: bool) -> Scores:
 
 
 def _trained_agent(run: RunDirectory) -> bytes:
-    import pickle
-
     agent: bytes = pickle.loads(run.checkpoint.read_bytes())["agent"]
     return agent
 
 
 def _score_table(config: TrainConfig, before: Scores, after: Scores) -> Table:
-    table = Table("", "before", "after", title="True score by real executions (mean, 95 % interval)")
+    table = Table(
+        "", "before", "after", title="True score by real executions (mean, 95 % interval)"
+    )
     for tasks, label in ((config.tasks, "trained on"), (config.held_out_tasks, "held out")):
         for task in tasks:
             table.add_row(f"{task}", _cell(before[task]), _cell(after[task]))

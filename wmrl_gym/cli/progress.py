@@ -59,7 +59,9 @@ class TrainingProgress:
         if self._live is not None:
             self._live.update(self._view(metrics))
             return
-        parts = [f"{name}={form.format(metrics[name])}" for name, _, form in _SHOWN if name in metrics]
+        parts = [
+            f"{name}={form.format(metrics[name])}" for name, _, form in _SHOWN if name in metrics
+        ]
         # Not through rich, which would wrap a long line in the middle of a number.
         print(f"groups={metrics['groups']:.0f}/{self._total}", *parts, flush=True)
 

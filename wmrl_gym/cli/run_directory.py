@@ -32,35 +32,36 @@ class RunDirectory:
 
     path: Path
 
-    @classmethod
-    def create(cls, path: Path, config: TrainConfig) -> RunDirectory:
-        """Make the directory of a new run.
+    def require_new(self) -> None:
+        """Refuse to go on where there is a run already.
 
         Raises:
-            RunError: If there is a run already.
+            RunError: If there is one.
         """
-        run = cls(path)
-        if run.config_file.exists():
-            raise RunError(f"run={path} exists: continue it with --resume, or choose another name")
-        path.mkdir(parents=True, exist_ok=True)
-        versions = {name: version(name) for name in _RECORDED_PACKAGES}
-        versions["python"] = platform.python_version()
-        run._write("versions.json", versions)
-        # Last: a directory without it is not a run yet.
-        run._write("config.json", asdict(config))
-        return run
+        if self.config_file.exists():
+            raise RunError(
+                f"run={self.path} exists: continue it with --resume, or choose another name"
+            )
 
-    @classmethod
-    def open(cls, path: Path) -> RunDirectory:
-        """Open the directory of an existing run.
+    def require_existing(self) -> None:
+        """Refuse to go on where there is no run.
 
         Raises:
             RunError: If there is none.
         """
-        run = cls(path)
-        if not run.config_file.exists():
-            raise RunError(f"run={path} is not the directory of a run: there is no config.json")
-        return run
+        if not self.config_file.exists():
+            raise RunError(
+                f"run={self.path} is not the directory of a run: there is no config.json"
+            )
+
+    def create(self, config: TrainConfig) -> None:
+        """Make the directory of a new run."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        versions = {name: version(name) for name in _RECORDED_PACKAGES}
+        versions["python"] = platform.python_version()
+        self._write("versions.json", versions)
+        # Last: a directory without it is not a run yet.
+        self._write("config.json", asdict(config))
 
     @property
     def config_file(self) -> Path:

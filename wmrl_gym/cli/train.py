@@ -38,23 +38,37 @@ class Train:
         """Train, save after every batch, and evaluate at the end."""
         # The networks are small: more threads would only take cores from the sandboxes.
         torch.set_num_threads(1)
-        run = RunDirectory.open(self.run) if self.resume else RunDirectory.create(self.run, self.config)
-        config = run.config()
+        run = RunDirectory(self.run)
+        if self.resume:
+            run.require_existing()
+        else:
+            run.require_new()
+        config = run.config() if self.resume else self.config
+        # Before anything is written: a wrong argument leaves no directory behind.
         training = TrainingRun(config, store=str(run.store))
         try:
-            if run.checkpoint.exists():
-                training.restore(run)
-                run.truncate_metrics(training.groups)
-            else:
-                replace_file(run.initial_policy, save_agent(training.agent))
+            if not self.resume:
+                run.create(config)
+            _continue(training, run)
             finished = _train(training, run)
         finally:
             training.close()
         if not finished:
-            print(f"stopped after {training.groups} groups; continue with: "
-                  f"wmrl-gym train --run {run.path} --resume")
+            print(
+                f"stopped after {training.groups} groups; continue with: "
+                f"wmrl-gym train --run {run.path} --resume"
+            )
         elif config.evaluation_episodes:
             report(run)
+
+
+def _continue(training: TrainingRun, run: RunDirectory) -> None:
+    """Go on from the checkpoint, or from the start if the run never got to one."""
+    if run.checkpoint.exists():
+        training.restore(run)
+        run.truncate_metrics(training.groups)
+    else:
+        replace_file(run.initial_policy, save_agent(training.agent))
 
 
 def _train(training: TrainingRun, run: RunDirectory) -> bool:

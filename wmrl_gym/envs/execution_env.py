@@ -57,9 +57,7 @@ class ExecutionEnv(gym.Env[ObsType, ActType]):
             return None
         return self.propose(self.pending_action)
 
-    def step(
-        self, action: ActType
-    ) -> tuple[ObsType, SupportsFloat, bool, bool, dict[str, Any]]:
+    def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, dict[str, Any]]:
         """Propose, execute, resolve."""
         execution = self.propose(action)
         return self.resolve(action, self._outcome_of(execution))

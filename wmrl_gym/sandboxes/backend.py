@@ -69,14 +69,17 @@ class Backend(ABC):
         """
         check_job(job)
         try:
-            conversation = Conversation()
-            try:
-                exchange = self._converse(job, conversation)
-            finally:
-                conversation.close()
-        except (OSError, SandboxUnavailableError) as error:
+            exchange = self._attempt(job)
+        except (OSError, ImportError, SandboxUnavailableError) as error:
             return failed(self.name, f"{type(error).__name__}: {error}")
         return result_of(exchange, job.limits, self.name)
+
+    def _attempt(self, job: Job) -> Exchange:
+        conversation = Conversation()
+        try:
+            return self._converse(job, conversation)
+        finally:
+            conversation.close()
 
     @abstractmethod
     def _converse(self, job: Job, conversation: Conversation) -> Exchange:

@@ -14,7 +14,8 @@ from wmrl_gym.sandboxes.jobs import request_of
 from wmrl_gym.sandboxes.programs import ProgramBackend
 
 _CAPABILITIES = ("SETUID", "SETGID", "SETFCAP", "KILL", "SYS_PTRACE", "DAC_READ_SEARCH")
-"""What pid 1 needs as root to run the job as nobody (SETFCAP: to map root for it), to watch it and to read its outputs."""
+"""What pid 1 needs as root: to run the job as nobody (SETFCAP is for mapping root into a user
+namespace), to watch it, to kill it and to read its outputs."""
 
 
 class BubblewrapSandbox(ProgramBackend):
@@ -39,7 +40,7 @@ class BubblewrapSandbox(ProgramBackend):
 def _privileges() -> list[str]:
     # --die-with-parent means the thread that starts bwrap: it is the one that waits for the job.
     shared = "--unshare-ipc --unshare-pid --unshare-net --unshare-uts --new-session --as-pid-1"
-    arguments = [*shared.split(), "--die-with-parent"]
+    arguments = [*shared.split(), "--die-with-parent", "--hostname", "sandbox"]
     if os.getuid() != 0:
         return [*arguments, "--unshare-user", "--uid", "65534", "--gid", "65534"]
     # In a user namespace of root's, jobs would be root to the kernel, whose processes are not

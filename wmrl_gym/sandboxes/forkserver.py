@@ -29,9 +29,21 @@ class ForkServerSandbox(Backend):
 
     name = "forkserver"
 
+    _zygote: _Zygote | None = None
+
     def _forget(self) -> None:
         super()._forget()
-        self._zygote: _Zygote | None = None
+        if self._zygote is not None:
+            self._zygote.disown()
+        self._zygote = None
+
+    def _attempt(self, job: Job) -> Exchange:
+        exchange = super()._attempt(job)
+        with self._lock:
+            has_died = self._zygote is not None and not self._zygote.is_alive()
+        if has_died and not exchange.messages:
+            return super()._attempt(job)  # it was dying when it got the job: nothing ran yet
+        return exchange
 
     def _converse(self, job: Job, conversation: Conversation) -> Exchange:
         header, files = request_of(job, self.python, workdir=layout.WORKDIR, home=layout.HOME)
@@ -79,8 +91,8 @@ class _Zygote:
         with theirs, tempfile.TemporaryFile() as complaints:
             self._process = subprocess.Popen(
                 [
-                    *(sandbox.python, layout.GUEST / "__main__.py", "zygote"),
-                    *(str(theirs.fileno()), sandbox.prefix, *sandbox.runtime.preload),
+                    *(str(sandbox.python), str(layout.GUEST / "__main__.py"), "zygote"),
+                    *(str(theirs.fileno()), str(sandbox.prefix), *sandbox.runtime.preload),
                 ],
                 env=environment(job, sandbox.python, "/"),
                 cwd="/",
@@ -123,6 +135,11 @@ class _Zygote:
             self._control.send(json.dumps({"order": "kill", "job": number}).encode())
         except OSError:
             return  # the fork server is gone, and its jobs with it
+
+    def disown(self) -> None:
+        """In a fork of the caller: leave the parent's helper alone."""
+        self._control.close()
+        self._process.returncode = 0  # not ours to wait for, nor to be warned about
 
     def stop(self) -> None:
         self._control.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -21,8 +22,8 @@ _STATUS = {
     "abandoned": JobStatus.SANDBOX_ERROR,
 }
 _KILLED = {
-    "scratch": "Killed: the files written are larger than the limit of {scratch_mb} MiB.",
-    "processes": "Killed: more processes than the limit of {processes}.",
+    "scratch": "\nKilled: more files written than the limit of {scratch_mb} MiB allows.\n",
+    "processes": "\nKilled: more processes than the limit of {processes}.\n",
 }
 
 _OUT_OF_MEMORY = re.compile(r"(\w+\.)*_?(Array)?MemoryError\b|.*std::bad_alloc")
@@ -34,7 +35,7 @@ def check_job(job: Job) -> None:
 
     Raises:
         ValueError: A name is not a plain file name, `entry` is not among `files`, a data
-            directory does not exist, or a limit is not positive.
+            directory does not exist, or a limit is not a positive number.
     """
     for field, names in (("files", job.files), ("outputs", job.outputs), ("data", job.data)):
         for name in names:
@@ -50,8 +51,8 @@ def check_job(job: Job) -> None:
         if not key or "=" in key or "\0" in key + value:
             raise ValueError(f"env[{key!r}]={value!r} is not a valid environment variable")
     for field, limit in dataclasses.asdict(job.limits).items():
-        if limit is not None and not limit > 0:
-            raise ValueError(f"limits.{field} must be positive, got {limit!r}")
+        if limit is not None and not 0 < limit < math.inf:
+            raise ValueError(f"limits.{field} must be positive and finite, got {limit!r}")
 
 
 def _require_plain(field: str, name: str) -> None:
@@ -117,8 +118,8 @@ def result_of(exchange: Exchange, limits: Limits, backend: str) -> JobResult:
     """The result that the guest's answer means."""
     reports = {header["kind"]: header for header, _ in exchange.messages}
     if "exit" not in reports:
-        told = reports.get("error", {}).get("message")
-        return failed(backend, told or exchange.failure or exchange.stderr or "no answer")
+        told = reports.get("error", {}).get("message", exchange.failure)
+        return failed(backend, f"{told}\n{exchange.stderr}")
     report = reports["exit"]
     status, stderr = _status_of(report, exchange.stderr, limits)
     return JobResult(
@@ -145,8 +146,7 @@ def failed(backend: str, error: str) -> JobResult:
 def _status_of(report: Header, stderr: str, limits: Limits) -> tuple[JobStatus, str]:
     cause = report["cause"]
     if cause != "exited":
-        note = _KILLED.get(cause, "").format(**dataclasses.asdict(limits))
-        return _STATUS[cause], "\n".join(filter(None, [stderr.rstrip("\n"), note]))
+        return _STATUS[cause], stderr + _KILLED.get(cause, "").format(**dataclasses.asdict(limits))
     if report["code"] == 0:
         return JobStatus.OK, stderr
     last_line = stderr.rstrip().rpartition("\n")[2]

@@ -8,6 +8,7 @@ is measured twice a second.
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -29,7 +30,17 @@ class ScratchBackend(ProgramBackend):
     """A back end whose jobs work in a private temporary directory of the host."""
 
     def _converse(self, job: Job, conversation: Conversation) -> Exchange:
-        scratch = _make_scratch(job)
+        scratch = Path(tempfile.mkdtemp(prefix="wmrl-gym-job-")).resolve()
+        try:
+            return self._converse_in(scratch, job, conversation)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+    def _converse_in(self, scratch: Path, job: Job, conversation: Conversation) -> Exchange:
+        if os.getuid() == 0:
+            scratch.chmod(0o755)  # the job runs as nobody
+        for name, path in job.data.items():
+            (scratch / name).symlink_to(path.resolve())
         workdir, home = str(scratch / "working"), str(scratch / "tmp")
         header, files = request_of(job, self.python, workdir=workdir, home=home)
         header.update(scratch=str(scratch), own_userns=False, **self._walls(job, scratch))
@@ -85,12 +96,3 @@ class LandlockSandbox(ScratchBackend):
         """End helper processes and remove what is left over; safe to call twice."""
         self._runtime_rules = None
         super().close()
-
-
-def _make_scratch(job: Job) -> Path:
-    scratch = Path(tempfile.mkdtemp(prefix="wmrl-gym-job-")).resolve()
-    if os.getuid() == 0:
-        scratch.chmod(0o755)  # the job runs as nobody
-    for name, path in job.data.items():
-        (scratch / name).symlink_to(path.resolve())
-    return scratch

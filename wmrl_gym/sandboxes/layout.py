@@ -74,7 +74,9 @@ def split(readable: Iterable[Path], masked: Iterable[Path]) -> tuple[list[Path],
             trees.append(path)
             continue
         listings.append(path)
-        queue += [child for child in path.iterdir() if child.resolve() not in cover]
+        # Rules hold for what a link leads to; it needs, and may get, none of its own.
+        children = [child for child in path.iterdir() if not child.is_symlink()]
+        queue += [child for child in children if child not in cover]
     return trees, listings
 
 

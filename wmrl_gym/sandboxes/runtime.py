@@ -30,15 +30,26 @@ _PRELOAD = (
     "pandas",
     "scipy.sparse",
     "scipy.stats",
-    "sklearn",
     "threadpoolctl",
-    *(
-        f"sklearn.{name}"
-        for name in "cluster compose decomposition ensemble feature_extraction.text "
-        "feature_selection gaussian_process impute linear_model metrics model_selection "
-        "naive_bayes neighbors neural_network pipeline preprocessing svm tree".split()
-    ),
+    "sklearn.cluster",
+    "sklearn.compose",
+    "sklearn.decomposition",
+    "sklearn.ensemble",
+    "sklearn.feature_extraction.text",
+    "sklearn.feature_selection",
+    "sklearn.impute",
+    "sklearn.linear_model",
+    "sklearn.metrics",
+    "sklearn.model_selection",
+    "sklearn.naive_bayes",
+    "sklearn.neighbors",
+    "sklearn.neural_network",
+    "sklearn.pipeline",
+    "sklearn.preprocessing",
+    "sklearn.svm",
+    "sklearn.tree",
 )
+"""What most scripts import; the rest they import when they run."""
 
 _SYSTEM = ("/bin", "/lib", "/lib64", "/usr/bin", "/usr/lib", "/usr/lib64", "/usr/share/zoneinfo")
 _FOREIGN = ("python*/site-packages", "python*/dist-packages", "R")
@@ -110,9 +121,11 @@ def build_prefix(runtime: Runtime, prefix: Path) -> None:
 def _write_etc(etc: Path) -> None:
     (etc / "passwd").write_text("root:x:0:0::/:\nnobody:x:65534:65534::/tmp:/bin/sh\n")
     (etc / "group").write_text("root:x:0:\nnogroup:x:65534:\n")
-    cache = Path("/etc/ld.so.cache")
+    cache, alternatives = Path("/etc/ld.so.cache"), Path("/etc/alternatives")
     if cache.exists():
         shutil.copyfile(cache, etc / cache.name)
+    if alternatives.exists():  # links to libraries, BLAS for one, on Debian
+        shutil.copytree(alternatives, etc / alternatives.name, symlinks=True)
 
 
 def _closure() -> list[str]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import threading
 from collections.abc import Collection
+from multiprocessing.util import Finalize
 
 from wmrl_gym.errors import SandboxUnavailableError
 from wmrl_gym.sandboxes.backend import Backend
@@ -77,6 +77,8 @@ def _get(name: str) -> Backend:
         key = (os.getpid(), name)  # helpers of a parent process are not ours to use
         if key not in _shared:
             _shared[key] = _BACKENDS[name]()
+            # Unlike atexit, this also runs at the end of a worker of multiprocessing.
+            Finalize(_shared[key], _shared[key].close, exitpriority=0)
         return _shared[key]
 
 
@@ -85,10 +87,3 @@ def _fault(probe: Probe, require: Collection[str]) -> str:
         return probe.reason
     missing = sorted(set(require) - probe.enforces)
     return f"it does not promise {', '.join(missing)}" if missing else ""
-
-
-@atexit.register
-def _close_shared() -> None:
-    for (owner, _), sandbox in list(_shared.items()):
-        if owner == os.getpid():
-            sandbox.close()

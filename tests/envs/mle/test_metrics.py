@@ -35,10 +35,16 @@ def test_roc_auc_counts_the_pairs_in_order() -> None:
     assert METRICS["roc_auc"].compute(answers, scores, ("no", "yes")) == 0.75
 
 
-def test_macro_f1_averages_over_all_classes() -> None:
-    # a: precision 2/3, recall 1 -> 0.8; b: never predicted -> 0; c: never seen nor predicted -> 0.
+def test_macro_f1_averages_over_the_classes_that_occur() -> None:
+    # a: precision 2/3, recall 1 -> 0.8; b: never predicted -> 0; c does not occur.
     answers, predictions = np.array(list("aab")), np.array(list("aaa"))
-    assert METRICS["macro_f1"].compute(answers, predictions, ABC) == pytest.approx(0.8 / 3)
+    assert METRICS["macro_f1"].compute(answers, predictions, ABC) == pytest.approx(0.8 / 2)
+
+
+def test_macro_f1_is_not_spared_by_a_class_that_does_not_occur() -> None:
+    # a: precision 1, recall 1/2 -> 2/3; b: 1.
+    answers, predictions = np.array(list("aab")), np.array(list("acb"))
+    assert METRICS["macro_f1"].compute(answers, predictions, ABC) == pytest.approx(5 / 6)
 
 
 def test_qwk_punishes_by_the_square_of_the_distance() -> None:

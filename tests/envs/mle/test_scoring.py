@@ -56,7 +56,16 @@ def test_position_of_an_error(errors: Task, metric: float, expected: float) -> N
 
 @pytest.mark.parametrize(
     ("metric", "expected"),
-    [(0.0, 0.0), (0.5, 0.0), (0.6, 0.2), (0.7, 0.4), (0.8, 0.8), (0.85, 0.9), (0.9, 1.0), (1.0, 1.0)],
+    [
+        (0.0, 0.0),
+        (0.5, 0.0),
+        (0.6, 0.2),
+        (0.7, 0.4),
+        (0.8, 0.8),
+        (0.85, 0.9),
+        (0.9, 1.0),
+        (1.0, 1.0),
+    ],
 )
 def test_position_with_tied_references(shares: Task, metric: float, expected: float) -> None:
     assert position(shares, metric) == pytest.approx(expected)

@@ -11,7 +11,9 @@ TOPICS = ("overview", "data", "sample_submission", "budget")
 """What `request_info` can be asked for."""
 
 _FENCE = re.compile(r"```[ \t]*(\w*)[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
-_NAME = re.compile(r"^[ \t]*(request_info|validate_code|execute_code|submit)\b[ \t:]*(\w*)", re.MULTILINE)
+_NAME = re.compile(
+    r"^[ \t]*(request_info|validate_code|execute_code|submit)\b[ \t:]*(\w*)", re.MULTILINE
+)
 
 
 class ActionKind(StrEnum):

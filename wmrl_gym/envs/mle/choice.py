@@ -29,6 +29,11 @@ class TaskChoice:
         for name in self.names:
             load_task(name)
 
+    @property
+    def first(self) -> Task:
+        """The first of the tasks."""
+        return load_task(self.names[0])
+
     def draw(self, rng: np.random.Generator, options: dict[str, Any] | None) -> Task:
         """The task that `options["task"]` names; without it, one drawn at random.
 

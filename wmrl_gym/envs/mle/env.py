@@ -83,7 +83,7 @@ class MLEEnv(ExecutionEnv[str, str]):
         self.render_mode = render_mode
         self.observation_space = Text(MAX_CHARACTERS, min_length=0, charset=briefing.CHARSET)
         self.action_space = Text(MAX_CHARACTERS, min_length=0, charset=briefing.CHARSET)
-        self._task: Task | None = None
+        self._task = self._choice.first
         self._history: list[str] = []
         self._turn = 0
         self._seconds = 0.0
@@ -92,8 +92,6 @@ class MLEEnv(ExecutionEnv[str, str]):
     @property
     def task(self) -> Task:
         """The task of this episode."""
-        if self._task is None:
-            raise RuntimeError("no task yet: reset the environment first")
         return self._task
 
     def reset(

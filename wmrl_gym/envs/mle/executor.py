@@ -11,7 +11,15 @@ from wmrl_gym.errors import SandboxUnavailableError, TaskError
 from wmrl_gym.executors.pool import PooledExecutor
 from wmrl_gym.executors.store import OutcomeStore
 from wmrl_gym.outcomes import Execution, Outcome, Status
-from wmrl_gym.sandboxes import Job, JobResult, JobStatus, Limits, Sandbox, select_sandbox
+from wmrl_gym.sandboxes import (
+    BACKEND_NAMES,
+    Job,
+    JobResult,
+    JobStatus,
+    Limits,
+    Sandbox,
+    select_sandbox,
+)
 
 SUBMISSION = "submission.csv"
 _SHOWN_CHARACTERS = 2000
@@ -35,6 +43,9 @@ class MLEExecutor(PooledExecutor):
         workers: How many scripts run at once; `None` for one per usable core.
         store: Store of real outcomes, or a path to one.
         memory_mb: Memory limit of a script, in MiB.
+
+    Raises:
+        ValueError: If there is no such back end, or `workers` is below 1.
     """
 
     def __init__(
@@ -46,8 +57,13 @@ class MLEExecutor(PooledExecutor):
         memory_mb: int = 2048,
     ) -> None:
         super().__init__(
-            self._run_script, workers=workers, store=store, fatal=(SandboxUnavailableError, TaskError)
+            self._run_script,
+            workers=workers,
+            store=store,
+            fatal=(SandboxUnavailableError, TaskError),
         )
+        if sandbox not in ("auto", *BACKEND_NAMES):
+            raise ValueError(f"sandbox={sandbox!r} must be 'auto' or one of {BACKEND_NAMES}")
         self._sandbox_name = sandbox
         self._memory_mb = memory_mb
 

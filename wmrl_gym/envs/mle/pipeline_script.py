@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections import defaultdict
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
@@ -93,30 +92,29 @@ class _Script:
         self.estimator: Estimator = (
             self.family.classifier if self.classifies else self.family.regressor
         )
-        self.imported: defaultdict[str, set[str]] = defaultdict(set)
+        self.imported: set[tuple[str, str]] = set()
+        self.plain_imports = {"import pandas as pd"}
 
     def text(self) -> str:
         parts = [self.data(), self.model(), self.submission()]
-        if "TargetEncoder" in self.imported["sklearn.preprocessing"]:
+        if ("sklearn.preprocessing", "TargetEncoder") in self.imported:
             # Its argument random_state is deprecated from scikit-learn 1.9 on; without it the
             # encoder draws its folds from the global state.
-            self.use("", "import numpy as np")
+            self.plain_imports.add("import numpy as np")
             parts.insert(0, "np.random.seed(0)")
         return "\n\n".join([self.imports(), *parts]) + "\n"
 
     def use(self, module: str, name: str) -> str:
         """Import `name` and return it."""
-        self.imported[module].add(name)
+        self.imported.add((module, name))
         return name
 
     def imports(self) -> str:
-        plain = sorted(self.imported.pop("", set()) | {"import pandas as pd"})
-        return "\n".join(
-            [
-                *plain,
-                *(f"from {m} import {', '.join(sorted(n))}" for m, n in sorted(self.imported.items())),
-            ]
-        )
+        names: dict[str, list[str]] = {}
+        for module, name in sorted(self.imported):
+            names.setdefault(module, []).append(name)
+        lines = [f"from {module} import {', '.join(of)}" for module, of in names.items()]
+        return "\n".join([*sorted(self.plain_imports), *lines])
 
     # --- data ---
 
@@ -168,6 +166,8 @@ class _Script:
             lines.append('X = X.select_dtypes("number")')
         if self.choices["imputation"] == "drop_columns":
             lines.append('X = X.dropna(axis="columns")')
+        if self.encodes:
+            lines.append('text = X.select_dtypes(exclude="number").columns')
         return lines
 
     @property
@@ -180,17 +180,20 @@ class _Script:
         if self.choices["validation"] == "none":
             return f"model = {self.pipeline(repr(self.strengths()[1]))}\nmodel.fit(X, y)"
         parameter = self.estimator.strength
-        tried = f"{self.use('sklearn.model_selection', 'cross_val_score')}(build({parameter}), X, y"
-        pipeline = _indent(f"return {self.pipeline(parameter)}")
+        validate = self.use("sklearn.model_selection", "cross_val_score")
+        validated = f"{validate}(build({parameter}), X, y, cv=folds, scoring=scoring).mean()"
         return "\n".join(
             [
-                f"\ndef build({parameter}):\n{pipeline}\n\n",
-                f"folds = {self.folds()}",
+                *self.error_function(),
+                f"\ndef build({parameter}):",
+                _indent(f"return {self.pipeline(parameter)}"),
+                f"\n\nfolds = {self.folds()}",
+                f"scoring = {self.scoring()}",
                 "scores = {",
-                f"    {parameter}: {tried}, cv=folds, scoring={self.scoring()}).mean()",
+                f"    {parameter}: {validated}",
                 f"    for {parameter} in {self.strengths()!r}",
                 "}",
-                "print(scores)",
+                "print(pd.Series(scores))",
                 "model = build(max(scores, key=scores.get))",
                 "model.fit(X, y)",
             ]
@@ -207,16 +210,25 @@ class _Script:
         splitter = self.use("sklearn.model_selection", "ShuffleSplit")
         return _call(splitter, n_splits=1, test_size=0.25, random_state=0)
 
+    def error_function(self) -> list[str]:
+        """The error that scikit-learn cannot score: its own scorer fails on negative predictions."""
+        if self.task.metric != "rmsle":
+            return []
+        self.plain_imports.add("import numpy as np")
+        return [
+            "\ndef squared_log_error(y, predicted):",
+            "    return np.mean((np.log1p(y) - np.log1p(np.clip(predicted, 0, None))) ** 2)\n",
+        ]
+
     def scoring(self) -> str:
-        if self.task.metric in _SCORING:
-            return _literal(_SCORING[self.task.metric])
+        metric = self.task.metric
+        if metric in _SCORING:
+            return _literal(_SCORING[metric])
         make_scorer = self.use("sklearn.metrics", "make_scorer")
-        if self.task.metric == "qwk":
-            kappa = self.use("sklearn.metrics", "cohen_kappa_score")
-            return _call(make_scorer, kappa, weights="quadratic")
-        self.use("", "import numpy as np")
-        error = "lambda y, p: np.mean((np.log1p(y) - np.log1p(np.maximum(p, 0))) ** 2)"
-        return _call(make_scorer, error, greater_is_better=False)
+        if metric == "rmsle":
+            return _call(make_scorer, "squared_log_error", greater_is_better=False)
+        kappa = self.use("sklearn.metrics", "cohen_kappa_score")
+        return _call(make_scorer, kappa, weights="quadratic")
 
     def pipeline(self, strength: str) -> str:
         steps = [
@@ -229,14 +241,17 @@ class _Script:
         ]
         return _block(self.use("sklearn.pipeline", "make_pipeline"), steps)
 
+    @property
+    def encodes(self) -> bool:
+        """Whether there are text columns to encode."""
+        text = set(_text_columns(self.task)) - set(self.dates)
+        return bool(text) and self.choices["encoding"] != "drop"
+
     def encoding(self) -> list[str]:
-        if self.choices["encoding"] == "drop" or set(_text_columns(self.task)) <= set(self.dates):
+        if not self.encodes:
             return []
-        columns = 'X.select_dtypes(exclude="number").columns'
         transformer = self.use("sklearn.compose", "make_column_transformer")
-        return [
-            _block(transformer, [f"({self.encoder()}, {columns})", 'remainder="passthrough"'])
-        ]
+        return [_block(transformer, [f"({self.encoder()}, text)", 'remainder="passthrough"'])]
 
     def encoder(self) -> str:
         encoding = self.choices["encoding"]
@@ -280,10 +295,10 @@ class _Script:
                 return [_call(polynomial, degree=2, include_bias=False)]
             case "pca":
                 pca = self.use("sklearn.decomposition", "PCA")
-                return [_call(pca, n_components=8, random_state=0)]
+                return [_call(pca, n_components=6, random_state=0)]
         module = "sklearn.feature_selection"
         test = self.use(module, "f_classif" if self.classifies else "f_regression")
-        return [_call(self.use(module, "SelectKBest"), test, k=8)]
+        return [_call(self.use(module, "SelectKBest"), test, k=6)]
 
     @property
     def level(self) -> int:
@@ -308,7 +323,7 @@ class _Script:
             calibrated = self.use("sklearn.calibration", "CalibratedClassifierCV")
             source = _call(calibrated, source, ensemble=False)
         if not self.classifies and self.choices["target"] == "adjusted":
-            self.use("", "import numpy as np")
+            self.plain_imports.add("import numpy as np")
             logged = self.use("sklearn.compose", "TransformedTargetRegressor")
             source = _call(logged, source, "func=np.log1p", "inverse_func=np.expm1")
         return source

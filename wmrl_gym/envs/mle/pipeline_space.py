@@ -84,10 +84,10 @@ def _trees(count: str, regressor_fraction: float) -> Family:
             {"max_features": regressor_fraction, **_SEEDED},
         ),
         capacities=(
-            {"n_estimators": 15},
-            {"n_estimators": 50},
-            {"n_estimators": 150},
-            {"n_estimators": 500},
+            {"n_estimators": 30},
+            {"n_estimators": 100},
+            {"n_estimators": 250},
+            {"n_estimators": 600},
         ),
     )
 
@@ -133,9 +133,9 @@ FAMILIES: Mapping[str, Family] = {
             "sklearn.ensemble", "HistGradientBoostingRegressor", "learning_rate", _RATES, _SEEDED
         ),
         capacities=(
-            {"max_iter": 25, "max_leaf_nodes": 4},
-            {"max_iter": 75, "max_leaf_nodes": 8},
-            {"max_iter": 150, "max_leaf_nodes": 16},
+            {"max_iter": 50, "max_leaf_nodes": 4},
+            {"max_iter": 100, "max_leaf_nodes": 8},
+            {"max_iter": 200, "max_leaf_nodes": 16},
             {"max_iter": 400, "max_leaf_nodes": 32},
         ),
     ),
@@ -143,9 +143,9 @@ FAMILIES: Mapping[str, Family] = {
         classifier=Estimator("sklearn.neural_network", "MLPClassifier", "alpha", _DECAYS, _SEEDED),
         regressor=Estimator("sklearn.neural_network", "MLPRegressor", "alpha", _DECAYS, _SEEDED),
         capacities=(
-            {"hidden_layer_sizes": (8,), "max_iter": 50},
-            {"hidden_layer_sizes": (32,), "max_iter": 100},
-            {"hidden_layer_sizes": (64, 64), "max_iter": 150},
+            {"hidden_layer_sizes": (16,), "max_iter": 100},
+            {"hidden_layer_sizes": (64,), "max_iter": 150},
+            {"hidden_layer_sizes": (64, 64), "max_iter": 200},
             {"hidden_layer_sizes": (128, 128), "max_iter": 300},
         ),
         class_weight=False,

@@ -41,7 +41,7 @@ def table(task: Task) -> pd.DataFrame:
     """
     frame = task.source.read()
     features = list(task.columns) or [column for column in frame.columns if column != task.target]
-    needed = {*features, task.target, task.time_column} - {None}
+    needed = {*features, task.target, task.time_column or task.target}
     if lacking := sorted(needed - set(frame.columns)):
         raise TaskError(f"the data of task {task.name!r} have no columns {lacking}")
     frame = frame[[*features, task.target]].dropna(subset=task.target)

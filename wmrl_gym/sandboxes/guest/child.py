@@ -114,7 +114,7 @@ def _set_limits(request: Header) -> None:
 
 def process_limit(limits: dict[str, Any]) -> int:
     """Processes and threads that a job may have: numerical libraries fail with too few."""
-    return max(limits["processes"], 64 + int(limits["threads"]))
+    return max(int(limits["processes"]), 64 + int(limits["threads"]))
 
 
 def _limit(which: int, soft: int, hard: int | None = None) -> None:

@@ -7,15 +7,13 @@ list as arguments.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import syscalls
 
 _QUIET = syscalls.MS_NOSUID | syscalls.MS_NODEV
 _READ_ONLY = syscalls.MOUNT_ATTR_RDONLY | syscalls.MOUNT_ATTR_NOSUID
-_MAX_FILES = 200_000
-"""Files a job may create; each costs kernel memory even when it is empty."""
 
 
 def build(root: str, operations: Sequence[Sequence[Any]]) -> None:
@@ -60,7 +58,7 @@ def _mount_point(target: str, *, is_directory: bool) -> None:
 
 
 def _tmpfs(target: str, size: int, mode: int) -> None:
-    options = f"mode={mode:o},size={size},nr_inodes={_MAX_FILES}"
+    options = f"mode={mode:o},size={size}"
     syscalls.mount("tmpfs", target, "tmpfs", _QUIET, options)
 
 
@@ -72,7 +70,7 @@ def _read_only(target: str) -> None:
     syscalls.set_mount_attributes(target, _READ_ONLY, recursive=False)
 
 
-_OPERATIONS = {
+_OPERATIONS: dict[str, Callable[..., None]] = {
     "directory": _directory,
     "symlink": _symlink,
     "bind": _bind,

@@ -22,7 +22,7 @@ _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
 
-_CLONE, _SOCKET, _PRLIMIT, _CLONE3 = 56, 41, 302, 435
+_CLONE, _SOCKET, _PRLIMIT, _SET_AFFINITY, _CLONE3 = 56, 41, 302, 203, 435
 _NAMESPACE_FLAGS = 0x7E020000
 """Every CLONE_NEW* flag that `clone` can carry."""
 
@@ -41,7 +41,9 @@ _DENIED = {
     "init_module": 175, "finit_module": 313, "delete_module": 176,
     "kexec_load": 246, "kexec_file_load": 320, "reboot": 169, "syslog": 103,
     "swapon": 167, "swapoff": 168, "iopl": 172, "ioperm": 173, "modify_ldt": 154,
-    "settimeofday": 164, "clock_settime": 227, "adjtimex": 159, "personality": 135,
+    "setpriority": 141, "sched_setparam": 142, "sched_setscheduler": 144,
+    "sched_setattr": 314, "ioprio_set": 251, "settimeofday": 164, "clock_settime": 227,
+    "adjtimex": 159, "personality": 135,
 }  # fmt: skip
 
 _METADATA = {
@@ -96,8 +98,9 @@ def _program(domains: list[int], *, ignore_metadata: bool) -> list[Instruction]:
         for number in _METADATA.values():
             program += _answer(number, _ERRNO)
     program += _inspect(_CLONE, 0, [(_ANY_BIT, 0, 1, _NAMESPACE_FLAGS), (_RETURN, 0, 0, refuse)])
-    # The limits of another process, pid 1 above all, are not the job's to change.
-    program += _inspect(_PRLIMIT, 0, [(_EQUAL, 1, 0, 0), (_RETURN, 0, 0, refuse)])
+    # What rules another process, pid 1 above all, is not the job's to change; 0 is oneself.
+    for number in (_PRLIMIT, _SET_AFFINITY):
+        program += _inspect(number, 0, [(_EQUAL, 1, 0, 0), (_RETURN, 0, 0, refuse)])
     allowed = [step for d in domains for step in ((_EQUAL, 0, 1, d), (_RETURN, 0, 0, _ALLOW))]
     program += _inspect(_SOCKET, 0, [*allowed, (_RETURN, 0, 0, _ERRNO | errno.EACCES)])
     return [*program, (_RETURN, 0, 0, _ALLOW)]

@@ -22,8 +22,9 @@ def main(arguments: list[str]) -> None:
     request, files = wire.receive(channel)
     try:
         watch.run_job(channel, request, files, pipes, _tree(arguments[3], request))
-    except OSError as error:
-        channel.sendall(wire.encode({"kind": "error", "message": str(error)}))
+    except Exception as error:
+        message = f"{type(error).__name__}: {error}"
+        channel.sendall(wire.encode({"kind": "error", "message": message}))
     finally:
         if request["scratch"] is not None:
             shutil.rmtree(request["scratch"], ignore_errors=True)

@@ -42,7 +42,7 @@ AT_FDCWD = -100
 AT_RECURSIVE = 0x8000
 
 _SYS_MOUNT_SETATTR = 442
-_SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
+_SYS_PIVOT_ROOT = 155 if platform.machine() == "x86_64" else 41
 _CAPABILITY_VERSION_3 = 0x20080522
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -97,7 +97,7 @@ def enter_root(path: str) -> None:
     """Make the mount at `path` the root directory and drop the old one."""
     os.chdir(path)
     dot = ctypes.c_char_p(b".")
-    syscall(_SYS_PIVOT_ROOT[platform.machine()], dot, dot, what="pivot_root")
+    syscall(_SYS_PIVOT_ROOT, dot, dot, what="pivot_root")
     # pivot_root stacks the old root on the new one at "."; see pivot_root(2).
     _check(_libc.umount2(b".", MNT_DETACH), "umount of the old root")
     os.chdir("/")

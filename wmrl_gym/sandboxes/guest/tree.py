@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
@@ -29,10 +30,8 @@ class NamespaceTree:
 
     def kill(self) -> None:
         """Kill everything but pid 1."""
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.kill(-1, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         _reap_all()
 
 
@@ -41,20 +40,17 @@ class DescendantTree:
 
     def pids(self) -> list[int]:
         """Every descendant of this process."""
-        children: dict[int, list[int]] = {}
-        for name in os.listdir("/proc"):
-            if name.isdigit():
-                children.setdefault(_parent(name), []).append(int(name))
         found, queue = [], [os.getpid()]
         while queue:
-            offspring = children.get(queue.pop(), [])
+            offspring = _children(queue.pop())
             found += offspring
             queue += offspring
         return found
 
     def kill(self) -> None:
         """Stop, kill and reap in rounds: a process forked during one falls in the next."""
-        while pids := self.pids():
+        while _has_children():
+            pids = self.pids()
             for number in (signal.SIGSTOP, signal.SIGKILL):
                 for pid in pids:
                     _signal(pid, number)
@@ -90,10 +86,21 @@ def _signal(pid: int, number: int) -> None:
         return
 
 
-def _parent(pid: str) -> int:
+def _has_children() -> bool:
     try:
-        with open(f"/proc/{pid}/stat") as file:
-            # The name, in parentheses, may hold blanks and parentheses of its own.
-            return int(file.read().rpartition(")")[2].split()[1])
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
+
+
+def _children(pid: int) -> list[int]:
+    """Children of all threads of `pid`; none if it has ended."""
+    found = []
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/children") as file:
+                found += [int(child) for child in file.read().split()]
     except (FileNotFoundError, ProcessLookupError):
-        return 0
+        return found
+    return found

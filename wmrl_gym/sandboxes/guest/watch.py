@@ -21,6 +21,8 @@ from .memory import MemoryWatch
 
 _POLL_S = 0.02
 _SCRATCH_POLL_S = 0.5
+_MAX_FILES = 200_000
+"""Files a job may have."""
 _MIB = 1 << 20
 
 
@@ -29,6 +31,12 @@ class Ending(NamedTuple):
 
     cause: str
     status: int | None
+
+
+class _Watches(NamedTuple):
+    processes: tree.ProcessTree
+    memory: MemoryWatch
+    scratch: _Scratch
 
 
 def run_job(
@@ -48,6 +56,8 @@ def run_job(
         processes: How to see and end what the job starts.
     """
     _write_files(request, files)
+    # Opened before the job can put another directory in its place.
+    workdir = os.open(request["workdir"], os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)  # else the job could open our /proc files
     memory = MemoryWatch(request["limits"]["memory_mb"] * _MIB)
     try:
@@ -56,11 +66,12 @@ def run_job(
             os.close(descriptor)
         channel.sendall(wire.encode({"kind": "started"}))
         began = time.monotonic()
-        ending = _watch(channel, request, pid, processes, memory)
+        scratch = _Scratch(workdir, request["scratch"], request["limits"]["scratch_mb"] * _MIB)
+        ending = _watch(channel, request, pid, _Watches(processes, memory, scratch))
         wall = time.monotonic() - began
     finally:
         processes.kill()
-    _send_outputs(channel, request)
+    _send_outputs(channel, request, workdir)
     _send_report(channel, ending, wall, memory.peak)
 
 
@@ -129,82 +140,89 @@ def _watch(
     channel: socket.socket,
     request: wire.Header,
     pid: int,
-    processes: tree.ProcessTree,
-    memory: MemoryWatch,
+    watches: _Watches,
 ) -> Ending:
     """Wait until the process `pid` ends or a limit is broken."""
     limits = request["limits"]
     deadline = time.monotonic() + limits["wall_s"]
     most = child.process_limit(limits)
-    scratch = _Scratch(request["scratch"], limits["scratch_mb"] * _MIB)
     parent = os.getppid()
     pidfd = os.pidfd_open(pid)
     while True:
-        ready = select.select([channel, pidfd], [], [], _POLL_S)[0]
+        ready = select.select([channel.fileno(), pidfd], [], [], _POLL_S)[0]
         status = tree.reap().get(pid)
         if status is not None:
             return Ending(_cause_of(status, limits["cpu_s"]), status)
-        pids = processes.pids()
+        pids = watches.processes.pids()
         if time.monotonic() > deadline:
             return Ending("wall", None)
-        if memory.exceeded(pids):
+        if watches.memory.exceeded(pids):
             return Ending("memory", None)
         if len(pids) > most:
             return Ending("processes", None)
-        if scratch.exceeded():
+        if watches.scratch.exceeded():
             return Ending("scratch", None)
-        if channel in ready or os.getppid() != parent:
+        if channel.fileno() in ready or os.getppid() != parent:
             return Ending("abandoned", None)
 
 
 def _cause_of(status: int, cpu_s: float | None) -> str:
+    """Tell the CPU limit's signals (a warning, then the end) from the job's own."""
     if cpu_s is None or not os.WIFSIGNALED(status):
         return "exited"
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    over = used.ru_utime + used.ru_stime >= cpu_s
-    return "cpu" if over and os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL) else "exited"
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    is_spent = usage.ru_utime + usage.ru_stime >= cpu_s
+    signals = {signal.SIGXCPU} | ({signal.SIGKILL} if is_spent else set())
+    return "cpu" if os.WTERMSIG(status) in signals else "exited"
 
 
 class _Scratch:
-    """Watches a directory on an ordinary file system, where no mount bounds it."""
+    """Watches what a job writes, as far as no mount bounds it.
 
-    def __init__(self, directory: str | None, limit: int) -> None:
+    A tmpfs has a size, but empty files cost none of it and yet take memory of the kernel. On
+    an ordinary file system (`directory` given) the bytes have to be counted as well.
+    """
+
+    def __init__(self, workdir: int, directory: str | None, limit: int) -> None:
+        self._workdir = workdir
         self._directory = directory
         self._limit = limit
         self._next = 0.0
 
     def exceeded(self) -> bool:
-        if self._directory is None or time.monotonic() < self._next:
+        if self._directory is None:
+            usage = os.fstatvfs(self._workdir)
+            return usage.f_files - usage.f_ffree > _MAX_FILES
+        if time.monotonic() < self._next:
             return False
-        size = _disk_use(self._directory)
+        exceeded = _is_larger(self._directory, self._limit)
         self._next = time.monotonic() + _SCRATCH_POLL_S
-        return size > self._limit
+        return exceeded
 
 
-def _disk_use(directory: str) -> int:
-    total, queue = 0, [directory]
-    while queue:
+def _is_larger(directory: str, limit: int) -> bool:
+    size, files, queue = 0, 0, [directory]
+    while queue and size <= limit and files <= _MAX_FILES:
         try:
             with os.scandir(queue.pop()) as entries:
                 for entry in entries:
-                    total += entry.stat(follow_symlinks=False).st_blocks * 512
+                    files += 1
+                    size += entry.stat(follow_symlinks=False).st_blocks * 512
                     if entry.is_dir(follow_symlinks=False):
                         queue.append(entry.path)
         except OSError:
             continue  # the job removed it meanwhile
-    return total
+    return size > limit or files > _MAX_FILES
 
 
-def _send_outputs(channel: socket.socket, request: wire.Header) -> None:
+def _send_outputs(channel: socket.socket, request: wire.Header, workdir: int) -> None:
     limit = request["limits"]["file_mb"] * _MIB
     names: Sequence[str] = request["outputs"]
-    directory = os.open(request["workdir"], os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     for name in names:
         try:
-            content = collect.read_output(directory, name, limit)
+            content = collect.read_output(workdir, name, limit)
         except (collect.SkippedError, OSError) as error:
             channel.sendall(wire.encode({"kind": "skipped", "name": name, "reason": str(error)}))
             continue
         if content is not None:
             channel.sendall(wire.encode({"kind": "output", "name": name}, content))
-    os.close(directory)

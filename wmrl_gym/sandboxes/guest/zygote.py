@@ -25,6 +25,7 @@ import warnings
 from collections.abc import Sequence
 
 from . import mounts, syscalls, tree, watch, wire
+from .child import NOBODY
 
 _NAMESPACES = (
     syscalls.CLONE_NEWNS
@@ -145,16 +146,17 @@ def _unshare() -> None:
     user, group = os.getuid(), os.getgid()
     if user == 0:
         syscalls.unshare(_NAMESPACES)
-        return
-    syscalls.unshare(_NAMESPACES | syscalls.CLONE_NEWUSER)
-    nobody = 65534
-    for name, text in (
-        ("setgroups", "deny"),
-        ("gid_map", f"{nobody} {group} 1"),
-        ("uid_map", f"{nobody} {user} 1"),
-    ):
-        with open(f"/proc/self/{name}", "w") as file:
-            file.write(text)
+    else:
+        syscalls.unshare(_NAMESPACES | syscalls.CLONE_NEWUSER)
+        _write_own("setgroups", "deny")
+        _write_own("gid_map", f"{NOBODY} {group} 1")
+        _write_own("uid_map", f"{NOBODY} {user} 1")
+    socket.sethostname("sandbox")
+
+
+def _write_own(name: str, text: str) -> None:
+    with open(f"/proc/self/{name}", "w") as file:
+        file.write(text)
 
 
 def _be_init(root: str, channel: socket.socket, pipes: tuple[int, int]) -> None:
@@ -164,5 +166,6 @@ def _be_init(root: str, channel: socket.socket, pipes: tuple[int, int]) -> None:
         request, files = wire.receive(channel)
         mounts.build(root, request["mounts"])
         watch.run_job(channel, request, files, pipes, tree.NamespaceTree())
-    except (OSError, EOFError) as error:
-        channel.sendall(wire.encode({"kind": "error", "message": str(error)}))
+    except Exception as error:
+        message = f"{type(error).__name__}: {error}"
+        channel.sendall(wire.encode({"kind": "error", "message": message}))

@@ -1,0 +1,146 @@
+"""`WMRL-MLE-Pipeline-v0`: the numeric twin, where a row of choices becomes a script."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Box, MultiDiscrete
+from numpy.typing import NDArray
+
+from wmrl_gym.envs.execution_env import ExecutionEnv
+from wmrl_gym.envs.mle.choice import TaskChoice
+from wmrl_gym.envs.mle.executor import MLEExecutor
+from wmrl_gym.envs.mle.pipeline_script import render
+from wmrl_gym.envs.mle.pipeline_space import DIMENSIONS, NVEC, choice_features, describe
+from wmrl_gym.envs.mle.task import Task
+from wmrl_gym.outcomes import Execution, Outcome
+
+Observation = NDArray[np.float32]
+Action = NDArray[np.int64]
+
+FEATURE_BOUND = 5.0
+"""Task features lie within plus and minus this."""
+
+
+class MLEPipelineEnv(ExecutionEnv[Observation, Action]):
+    """An agent chooses a machine-learning pipeline for a task that it sees as numbers.
+
+    Observation: `[F]` float32, features of the task (`Task.features`, in their order).
+
+    Action: `[9]` int, one option of each of `pipeline_space.DIMENSIONS`: imputation,
+    encoding, scaling, expansion, model, capacity, regularisation, validation, target. They
+    are written out as a script, which runs in the same sandbox and on the same ladder of
+    scores as in `WMRL-MLE-v0`. Choices cost time, and some crash.
+
+    An episode is one step; its reward is the score, in [0, 1].
+
+    `info`: `task_index` int, `status` int (a `Status`; -2 after a reset), `score` float.
+
+    Args:
+        tasks: Names of the tasks to draw from; `None` for all whose data are installed.
+        timeout_s: Wall-clock limit of one execution, in seconds.
+        sandbox: Sandbox back end, or `"auto"`.
+        workers: Executions that run at once; `None` for one per usable core.
+        store: Path of a store of real outcomes; `None` to remember nothing.
+        render_mode: `"ansi"` or `None`.
+
+    Raises:
+        TaskError: If a task is unknown.
+        ValueError: If `timeout_s` is not positive.
+    """
+
+    metadata = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012  # Gymnasium's convention
+
+    def __init__(
+        self,
+        *,
+        tasks: Sequence[str] | None = None,
+        timeout_s: float = 20.0,
+        sandbox: str = "auto",
+        workers: int | None = None,
+        store: str | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        if not timeout_s > 0:
+            raise ValueError(f"timeout_s={timeout_s} must be positive")
+        self._choice = TaskChoice(tasks)
+        self.executor = MLEExecutor(sandbox=sandbox, workers=workers, store=store)
+        self.timeout_s = timeout_s
+        self.render_mode = render_mode
+        first = self._choice.first
+        size = len(first.features())
+        self.observation_space = Box(-FEATURE_BOUND, FEATURE_BOUND, (size,), np.float32)
+        self.action_space = MultiDiscrete(NVEC)
+        self._task = first
+        self._shown = ""
+
+    @property
+    def task(self) -> Task:
+        """The task of this episode."""
+        return self._task
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Start an episode on `options["task"]`, or on a task drawn at random.
+
+        Raises:
+            ValueError: If `options["task"]` is not among the tasks of this environment.
+        """
+        super().reset(seed=seed)
+        self._task = self._choice.draw(self.np_random, options)
+        self._shown = self.task.title
+        return self._observation(), self._info(-2, 0.0)
+
+    def script(self, action: Action) -> str:
+        """The script that `action` stands for on this task."""
+        return render(describe(action), self.task)
+
+    def propose(self, action: Action) -> Execution:
+        """The script of `action`; an action out of range is an empty one, which is malformed."""
+        features = {f"task/{name}": value for name, value in self.task.features().items()}
+        if self._in_range(action):
+            artifact = self.script(action)
+            features |= choice_features(describe(action))
+        else:
+            artifact = ""
+        return Execution(
+            task=self.task.name,
+            task_version=self.task.version,
+            artifact=artifact,
+            timeout_s=self.timeout_s,
+            features=features,
+            context=self.task.description,
+        )
+
+    def resolve(
+        self, action: Action, outcome: Outcome | None
+    ) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Pay the score; an outcome without one pays 0 and has the status -1."""
+        if outcome is None:
+            raise ValueError("outcome=None: every action of this environment executes")
+        score = 0.0 if outcome.score is None else outcome.score
+        script = self.script(action) if self._in_range(action) else "(not an action)"
+        self._shown = f"{script}\n{outcome.feedback}"
+        return self._observation(), score, True, False, self._info(int(outcome.status), score)
+
+    def render(self) -> str | None:
+        """The latest script and what came of it, for `render_mode="ansi"`."""
+        return self._shown if self.render_mode == "ansi" else None
+
+    def _in_range(self, action: Action) -> bool:
+        array = np.asarray(action)
+        return array.shape == (len(DIMENSIONS),) and bool(np.all((array >= 0) & (array < NVEC)))
+
+    def _observation(self) -> Observation:
+        features = np.array(list(self.task.features().values()), dtype=np.float32)
+        return np.clip(features, -FEATURE_BOUND, FEATURE_BOUND)
+
+    def _info(self, status: int, score: float) -> dict[str, Any]:
+        return {
+            "task_index": self._choice.index(self.task.name),
+            "status": status,
+            "score": score,
+        }
