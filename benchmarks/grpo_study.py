@@ -27,7 +27,7 @@ from wmrl_gym.cli.run_directory import replace_file
 from wmrl_gym.cli.train_config import TrainConfig
 from wmrl_gym.cli.training import TrainingRun, load_agent, save_agent
 
-CONFIG = TrainConfig(groups=240, evaluation_episodes=24)
+CONFIG = TrainConfig()
 ARMS = {
     "every group executed": replace(CONFIG, world_model="none"),
     "10 % anchors": CONFIG,

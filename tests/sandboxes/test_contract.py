@@ -93,6 +93,7 @@ def test_its_own_files_can_be_changed(sandbox: Sandbox) -> None:
             """
             import os, shutil, tempfile
             open("main.py", "a").write("# more")
+            os.chmod("main.py", 0o600); os.utime("main.py", (1, 1))
             shutil.copy("main.py", "copy.py")
             os.mkdir("sub"); os.rename("copy.py", "sub/copy.py")
             with tempfile.NamedTemporaryFile() as file:

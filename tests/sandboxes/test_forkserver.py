@@ -27,7 +27,7 @@ def server() -> Iterator[ForkServerSandbox]:
 
 def _zygote(server: ForkServerSandbox) -> int:
     """Process id of the helper: the one that was told the prefix and is our child."""
-    children = processes_with(str(server.prefix))
+    children = processes_with(str(server.prefix.path))
     (pid,) = [p for p in children if _parent(p) == os.getpid()]
     return pid
 
@@ -80,7 +80,7 @@ def test_a_server_that_dies_under_a_job_is_our_failure(server: ForkServerSandbox
 def test_close_ends_everything_and_can_be_repeated() -> None:
     server = ForkServerSandbox()
     server.run(job("pass"))
-    prefix = server.prefix
+    prefix = server.prefix.path
     server.close()
     server.close()
     assert wait_until_gone(str(prefix)) == []
@@ -92,7 +92,7 @@ def test_close_ends_everything_and_can_be_repeated() -> None:
 def test_close_ends_a_running_job(server: ForkServerSandbox) -> None:
     results: list[JobResult] = []
     server.run(job("pass"))
-    prefix = str(server.prefix)
+    prefix = str(server.prefix.path)
     thread = threading.Thread(
         target=lambda: results.append(server.run(job("import time; time.sleep(60)")))
     )
@@ -122,8 +122,16 @@ def test_a_fork_of_the_caller_has_a_server_of_its_own(server: ForkServerSandbox)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("backend", ["forkserver", "bubblewrap", "landlock"])
-def test_nothing_outlives_a_killed_caller(backend: str) -> None:
+@pytest.mark.parametrize(
+    ("backend", "number"),
+    [
+        ("forkserver", signal.SIGKILL),
+        ("forkserver", signal.SIGINT),
+        ("bubblewrap", signal.SIGKILL),
+        ("landlock", signal.SIGKILL),
+    ],
+)
+def test_nothing_outlives_the_caller(backend: str, number: int) -> None:
     mark = f"MARK={uuid.uuid4()}"
     name, value = mark.split("=")
     script = f"""
@@ -140,13 +148,17 @@ threading.Event().wait()
 """
     environment = {**os.environ, name: value}
     caller = subprocess.Popen(
-        [sys.executable, "-c", script], env=environment, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", script],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
     )
     assert caller.stdout is not None
     assert caller.stdout.readline() == "started\n"
     time.sleep(1.5)
-    caller.kill()
-    caller.wait()
+    caller.send_signal(number)
+    caller.wait(20)
     caller.stdout.close()
     assert wait_until_gone(mark, timeout_s=20.0) == []
 

@@ -181,6 +181,7 @@ def _make_agent(config: TrainConfig, environment: VectorEnv[Any, Any, Any]) -> A
             group_size=config.group_size,
             groups_per_batch=config.groups_per_batch,
             learning_rate=config.learning_rate,
+            ent_coef=config.entropy,
             seed=config.seed,
             device=config.device,
         )
@@ -189,6 +190,7 @@ def _make_agent(config: TrainConfig, environment: VectorEnv[Any, Any, Any]) -> A
         environment,
         n_steps=config.groups_per_batch,
         learning_rate=config.learning_rate,
+        ent_coef=config.entropy,
         batch_size=config.group_size * config.groups_per_batch,
         seed=config.seed,
         device=config.device,

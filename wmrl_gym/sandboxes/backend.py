@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 import threading
 import weakref
 from abc import ABC, abstractmethod
-from pathlib import Path
 
 from wmrl_gym.errors import SandboxUnavailableError
 from wmrl_gym.sandboxes import trial
@@ -16,7 +13,8 @@ from wmrl_gym.sandboxes.base import GUARANTEES, Job, JobResult, Probe
 from wmrl_gym.sandboxes.exchange import Conversation, Exchange
 from wmrl_gym.sandboxes.guest import seccomp
 from wmrl_gym.sandboxes.jobs import check_job, failed, result_of
-from wmrl_gym.sandboxes.runtime import Runtime, build_prefix, find_runtime
+from wmrl_gym.sandboxes.prefix import Prefix
+from wmrl_gym.sandboxes.runtime import Runtime, find_runtime
 
 
 class Backend(ABC):
@@ -29,15 +27,19 @@ class Backend(ABC):
     name: str
     guarantees = GUARANTEES
 
+    _prefix: Prefix | None = None
+
     def __init__(self) -> None:
         self._forget()
         _backends.add(self)
 
     def _forget(self) -> None:
-        """Know of no helper and no directory."""
+        """Leave all helpers and directories to the parent process, if there are any."""
         self._lock = threading.RLock()
-        self._prefix: Path | None = None
         self._probe: Probe | None = None
+        if self._prefix is not None:
+            self._prefix.disown()
+        self._prefix = None
 
     @property
     def runtime(self) -> Runtime:
@@ -45,21 +47,12 @@ class Backend(ABC):
         return find_runtime()
 
     @property
-    def prefix(self) -> Path:
+    def prefix(self) -> Prefix:
         """The virtual environment that jobs run in."""
         with self._lock:
             if self._prefix is None:
-                # Not below /tmp, which a job sees as a directory of its own.
-                parent = "/var/tmp" if os.access("/var/tmp", os.W_OK) else None
-                prefix = Path(tempfile.mkdtemp(prefix="wmrl-gym-", dir=parent)).resolve()
-                build_prefix(self.runtime, prefix)
-                self._prefix = prefix
+                self._prefix = Prefix(self.runtime)
             return self._prefix
-
-    @property
-    def python(self) -> Path:
-        """The interpreter of jobs."""
-        return self.prefix / "bin" / "python"
 
     def run(self, job: Job) -> JobResult:
         """Run one job. Never raises for what the program did.
@@ -111,7 +104,7 @@ class Backend(ABC):
         with self._lock:
             prefix, self._prefix = self._prefix, None
         if prefix is not None:
-            shutil.rmtree(prefix, ignore_errors=True)
+            prefix.remove()
 
 
 _backends: weakref.WeakSet[Backend] = weakref.WeakSet()

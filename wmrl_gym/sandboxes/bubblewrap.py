@@ -29,10 +29,12 @@ class BubblewrapSandbox(ProgramBackend):
         return ""
 
     def _converse(self, job: Job, conversation: Conversation) -> Exchange:
-        header, files = request_of(job, self.python, workdir=layout.WORKDIR, home=layout.HOME)
+        header, files = request_of(
+            job, self.prefix.python, workdir=layout.WORKDIR, home=layout.HOME
+        )
         data = {name: path.resolve() for name, path in job.data.items()}
         scratch = job.limits.scratch_mb << 20
-        steps = layout.operations(self.runtime, self.prefix, data, scratch)
+        steps = layout.operations(self.runtime, self.prefix.path, data, scratch)
         wrapper = [shutil.which("bwrap") or "bwrap", *_privileges(), *_mounts(steps), "--"]
         return self._talk(job, conversation, wire.encode(header, files), wrapper, "namespace")
 

@@ -46,11 +46,13 @@ class ForkServerSandbox(Backend):
         return exchange
 
     def _converse(self, job: Job, conversation: Conversation) -> Exchange:
-        header, files = request_of(job, self.python, workdir=layout.WORKDIR, home=layout.HOME)
+        header, files = request_of(
+            job, self.prefix.python, workdir=layout.WORKDIR, home=layout.HOME
+        )
         header["command"] = None
         scratch = job.limits.scratch_mb << 20
         data = {name: path.resolve() for name, path in job.data.items()}
-        header["mounts"] = layout.operations(self.runtime, self.prefix, data, scratch)
+        header["mounts"] = layout.operations(self.runtime, self.prefix.path, data, scratch)
         zygote, number = self._send(conversation)
         conversation.release_guest()
         request = wire.encode(header, files)
@@ -91,10 +93,10 @@ class _Zygote:
         with theirs, tempfile.TemporaryFile() as complaints:
             self._process = subprocess.Popen(
                 [
-                    *(str(sandbox.python), str(layout.GUEST / "__main__.py"), "zygote"),
-                    *(str(theirs.fileno()), str(sandbox.prefix), *sandbox.runtime.preload),
+                    *(str(sandbox.prefix.python), str(layout.GUEST / "__main__.py"), "zygote"),
+                    *(str(theirs.fileno()), str(sandbox.prefix.path), *sandbox.runtime.preload),
                 ],
-                env=environment(job, sandbox.python, "/"),
+                env=environment(job, sandbox.prefix.python, "/"),
                 cwd="/",
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

@@ -42,7 +42,7 @@ class ScratchBackend(ProgramBackend):
         for name, path in job.data.items():
             (scratch / name).symlink_to(path.resolve())
         workdir, home = str(scratch / "working"), str(scratch / "tmp")
-        header, files = request_of(job, self.python, workdir=workdir, home=home)
+        header, files = request_of(job, self.prefix.python, workdir=workdir, home=home)
         header.update(scratch=str(scratch), own_userns=False, **self._walls(job, scratch))
         # There is no /dev/shm for semaphores: joblib would warn about it in each job.
         header["env"].setdefault("JOBLIB_MULTIPROCESSING", "0")
@@ -86,7 +86,7 @@ class LandlockSandbox(ScratchBackend):
                 trees, listings = layout.split(self.runtime.readable, self.runtime.masked)
                 trees += [path for n in _STATISTICS if (path := Path("/proc", n)).exists()]
                 self._runtime_rules = [
-                    *((str(path), landlock.READ) for path in (*trees, self.prefix)),
+                    *((str(path), landlock.READ) for path in (*trees, self.prefix.path)),
                     *((str(path), landlock.LIST) for path in listings),
                     *((f"/dev/{name}", landlock.DEVICE) for name in _DEVICES),
                 ]

@@ -34,7 +34,7 @@ class ProgramBackend(Backend):
             tree: How the supervisor sees the job's processes.
         """
         descriptors = conversation.guest_descriptors
-        supervisor = [str(self.python), "-I", "-S", str(GUEST / "__main__.py"), "supervisor"]
+        supervisor = [str(self.prefix.python), "-I", "-S", str(GUEST / "__main__.py"), "supervisor"]
         process = subprocess.Popen(
             [*wrapper, *supervisor, *map(str, descriptors), tree],
             env={"PYTHONDONTWRITEBYTECODE": "1", "LANG": "C.UTF-8"},

@@ -2,9 +2,9 @@
 
 Everything else of the caller's environment stays out of sight, above all other installed
 packages: data sets come from packages, and so do the answers that a task hides. The listed
-ones are shown through a virtual environment of our own, the *prefix*, whose site-packages
-holds links to them and nothing else. A job's interpreter runs in that prefix in every back
-end, and so does the fork server, so that a library that was imported in advance saw the
+ones are shown through a virtual environment of our own (`wmrl_gym.sandboxes.prefix`), whose
+site-packages holds links to them and nothing else. A job's interpreter runs in there in every
+back end, and so does the fork server, so that a library that was imported in advance saw the
 same packages as the job.
 """
 
@@ -13,7 +13,6 @@ from __future__ import annotations
 import functools
 import os
 import re
-import shutil
 import sys
 import sysconfig
 from dataclasses import dataclass
@@ -96,36 +95,6 @@ def find_runtime() -> Runtime:
         masked=tuple(sorted(_masked(trees, packages))),
         preload=_PRELOAD,
     )
-
-
-def build_prefix(runtime: Runtime, prefix: Path) -> None:
-    """Make the empty directory `prefix` a virtual environment that shows `runtime`'s packages.
-
-    Besides that it holds `etc`, the job's `/etc`, and two empty directories: `root`, to mount
-    a job's root on, and `empty`, to cover a masked directory with.
-    """
-    for name in ("bin", "etc", "root", "empty"):
-        (prefix / name).mkdir()
-    (prefix / "pyvenv.cfg").write_text(
-        f"home = {runtime.python.parent}\ninclude-system-site-packages = false\n"
-    )
-    (prefix / "bin" / "python").symlink_to(runtime.python)
-    site = Path(sysconfig.get_path("purelib", "venv", vars={"base": str(prefix)}))
-    site.mkdir(parents=True)
-    for package in runtime.packages:
-        (site / package.name).symlink_to(package)
-    _write_etc(prefix / "etc")
-    prefix.chmod(0o755)
-
-
-def _write_etc(etc: Path) -> None:
-    (etc / "passwd").write_text("root:x:0:0::/:\nnobody:x:65534:65534::/tmp:/bin/sh\n")
-    (etc / "group").write_text("root:x:0:\nnogroup:x:65534:\n")
-    cache, alternatives = Path("/etc/ld.so.cache"), Path("/etc/alternatives")
-    if cache.exists():
-        shutil.copyfile(cache, etc / cache.name)
-    if alternatives.exists():  # links to libraries, BLAS for one, on Debian
-        shutil.copytree(alternatives, etc / alternatives.name, symlinks=True)
 
 
 def _closure() -> list[str]:

@@ -1,8 +1,16 @@
-"""A world model that is learned from the real executions of the run itself."""
+"""A world model that learns from the real executions of the run itself.
+
+It ships no weights: until it has seen enough outcomes it is not `ready` and everything runs
+for real. Then two forests predict how an execution ends and what it scores, from the numbers
+that the environment gives (`Execution.features`) and from what the script mentions. On
+random pipelines for tabular tasks this split ranks the members of a group better than one
+forest for the score, since a crash and a poor result have different causes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,26 +23,227 @@ from wmrl_gym.world_models.features import parse, script_features
 
 Array = NDArray[np.float64]
 
-_STATUSES = [status for status in Status if status is not Status.UNSCORED]
+STATUSES = tuple(status for status in Status if status is not Status.UNSCORED)
+_COMPLETED = STATUSES.index(Status.COMPLETED)
+_SHORTEST_S = 1e-3
 
 
 @dataclass(frozen=True)
 class _Example:
-    """A real outcome, and the numbers that it is to be predicted from."""
+    """A real outcome and the numbers that it is to be predicted from."""
 
     task: str
+    features: Mapping[str, float]
+    program: bool
+    """Whether the artifact is a Python program."""
     status: int
     score: float
     seconds: float
-    features: Mapping[str, float]
-    parsed: bool
-    """Whether the artifact is a Python program."""
 
 
-def _features(execution: Execution) -> tuple[dict[str, float], bool]:
-    """Every number known about an execution, and whether its artifact is a program."""
+class SurrogateWorldModel(WorldModel):
+    """Predicts outcomes with forests fitted to the real outcomes seen so far.
+
+    The predicted score is an expectation, P(completed) E[score | completed] plus, for every
+    other status, its probability times the mean score that it earned so far.
+
+    An artifact that is no Python program is malformed and scores 0, without any model,
+    unless the outcomes learned say that artifacts need not be programs.
+
+    Args:
+        min_outcomes: Outcomes that have to be learned before anything is predicted.
+        min_outcomes_per_task: Outcomes of a task that have to be learned before it is
+            predicted; 0 predicts unseen tasks from the others.
+        max_outcomes: Outcomes that are remembered; the oldest are forgotten. A fit takes
+            time in proportion.
+        n_estimators: Trees in each forest.
+        seed: Seed of the forests; equal outcomes and seeds give equal predictions.
+
+    Raises:
+        ValueError: If an argument is out of its range.
+    """
+
+    def __init__(
+        self,
+        *,
+        min_outcomes: int = 32,
+        min_outcomes_per_task: int = 4,
+        max_outcomes: int = 5000,
+        n_estimators: int = 100,
+        seed: int = 0,
+    ) -> None:
+        if not 1 <= min_outcomes <= max_outcomes:
+            raise ValueError(
+                f"min_outcomes={min_outcomes} must be at least 1 and at most "
+                f"max_outcomes={max_outcomes}"
+            )
+        if min_outcomes_per_task < 0:
+            raise ValueError(f"min_outcomes_per_task={min_outcomes_per_task} must not be negative")
+        if n_estimators < 1:
+            raise ValueError(f"n_estimators={n_estimators} must be at least 1")
+        self.min_outcomes = min_outcomes
+        self.min_outcomes_per_task = min_outcomes_per_task
+        self.max_outcomes = max_outcomes
+        self.n_estimators = n_estimators
+        self.seed = seed
+        self._remember({})
+
+    def ready(self, task: str) -> bool:
+        """Whether enough outcomes have been learned, in all and of this task."""
+        return (
+            len(self._examples) >= self.min_outcomes
+            and self._counts[task] >= self.min_outcomes_per_task
+        )
+
+    def execute(self, executions: Sequence[Execution]) -> list[Outcome]:
+        """Predict `[B]` outcomes in one pass.
+
+        An execution whose task is not `ready` has no prediction: `Outcome.unscored`.
+        """
+        described = [_describe(execution) for execution in executions]
+        outcomes: list[Outcome | None] = [
+            self._without_model(execution.task, program)
+            for execution, (_, program) in zip(executions, described, strict=True)
+        ]
+        asked = [index for index, outcome in enumerate(outcomes) if outcome is None]
+        if asked:
+            predicted = self._fitted().predict([described[index][0] for index in asked])
+            for index, outcome in zip(asked, predicted, strict=True):
+                outcomes[index] = outcome
+        return [outcome for outcome in outcomes if outcome is not None]
+
+    def learn(self, executions: Sequence[Execution], outcomes: Sequence[Outcome]) -> None:
+        """Add `[N]` real outcomes; equal executions count once, those without a score never."""
+        examples = dict(self._examples)
+        for execution, outcome in zip(executions, outcomes, strict=True):
+            if outcome.score is None:
+                continue
+            features, program = _describe(execution)
+            if not program and outcome.status is Status.MALFORMED:
+                continue  # known without a model, and would teach it that nothing works
+            examples[execution.key] = _Example(
+                task=execution.task,
+                features=features,
+                program=program,
+                status=int(outcome.status),
+                score=outcome.score,
+                seconds=outcome.seconds,
+            )
+        kept = list(examples.items())[-self.max_outcomes :]
+        self._remember(dict(kept))
+
+    def state_dict(self) -> dict[str, Any]:
+        """The outcomes learned; the forests are fitted again from them."""
+        return {"examples": {key: asdict(example) for key, example in self._examples.items()}}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from a `state_dict()`."""
+        self._remember({key: _Example(**example) for key, example in state["examples"].items()})
+
+    def _remember(self, examples: Mapping[str, _Example]) -> None:
+        self._examples = examples
+        self._counts = Counter(example.task for example in examples.values())
+        self._programs = all(example.program for example in examples.values())
+        self._forests: _Forests | None = None
+
+    def _fitted(self) -> _Forests:
+        """The forests, fitted at the first prediction after something was learned."""
+        if self._forests is None:
+            self._forests = _Forests(list(self._examples.values()), self.n_estimators, self.seed)
+        return self._forests
+
+    def _without_model(self, task: str, program: bool) -> Outcome | None:
+        if self._programs and not program:
+            return Outcome(
+                Status.MALFORMED,
+                0.0,
+                feedback="(predicted) There is no code, or it does not compile.",
+                source=Source.PREDICTED,
+                predicted=0.0,
+                details={"p_completed": 0.0},
+            )
+        if not self.ready(task):
+            return Outcome.unscored("too few outcomes have been learned", Source.PREDICTED)
+        return None
+
+
+class _Forests:
+    """What one fit knows: P(status), the duration, and the score of what completes."""
+
+    def __init__(self, examples: Sequence[_Example], n_estimators: int, seed: int) -> None:
+        self.columns = _columns(examples)
+        inputs = self._matrix([example.features for example in examples])
+        status = np.array([STATUSES.index(Status(example.status)) for example in examples])
+        score = np.array([example.score for example in examples])
+        seconds = np.array([max(example.seconds, _SHORTEST_S) for example in examples])
+        one_hot = np.eye(len(STATUSES))[status]
+        self.mean_score = one_hot.T @ score / np.maximum(one_hot.sum(axis=0), 1.0)
+        ends = np.column_stack([one_hot, np.log(seconds)])
+        self.ends = _forest(n_estimators, seed).fit(inputs, ends)
+        completed = status == _COMPLETED
+        self.scores = (
+            _forest(n_estimators, seed).fit(inputs[completed], score[completed])
+            if completed.any()
+            else None
+        )
+
+    def predict(self, features: Sequence[Mapping[str, float]]) -> list[Outcome]:
+        inputs = self._matrix(features)
+        ends = self.ends.predict(inputs)
+        probabilities, seconds = ends[:, :-1], np.exp(ends[:, -1])
+        score_by_status = np.tile(self.mean_score, (len(inputs), 1))
+        if self.scores is not None:
+            score_by_status[:, _COMPLETED] = self.scores.predict(inputs)
+        scores = np.sum(probabilities * score_by_status, axis=1)
+        return [_outcome(*row) for row in zip(probabilities, scores, seconds, strict=True)]
+
+    def _matrix(self, features: Sequence[Mapping[str, float]]) -> Array:
+        """`[N, F]` float64; what an execution does not mention is 0, what is new is left out."""
+        matrix = np.zeros((len(features), len(self.columns)))
+        for row, named in zip(matrix, features, strict=True):
+            for name, value in named.items():
+                if name in self.columns:
+                    row[self.columns[name]] = value
+        return matrix
+
+
+def _columns(examples: Sequence[_Example]) -> dict[str, int]:
+    """Column by name, of the numbers that differ between examples and are not in one alone."""
+    values: dict[str, list[float]] = {}
+    for example in examples:
+        for name, value in example.features.items():
+            values.setdefault(name, []).append(value)
+    varying = (
+        name
+        for name, of in sorted(values.items())
+        if len(of) > 1 and (len(of) < len(examples) or len(set(of)) > 1)
+    )
+    return {name: column for column, name in enumerate(varying)}
+
+
+def _forest(n_estimators: int, seed: int) -> ExtraTreesRegressor:
+    # A fifth of the columns a split ranks better than all of them: many say the same, and
+    # the few that describe the task would otherwise be split on first in every tree.
+    return ExtraTreesRegressor(n_estimators, max_features=0.2, random_state=seed)
+
+
+def _describe(execution: Execution) -> tuple[dict[str, float], bool]:
+    """All that is known about an execution in numbers; whether its artifact is a program."""
     tree = parse(execution.artifact)
-    words = {} if tree is None else script_features(tree)
-    timeout = {"timeout/log_s": float(np.log(execution.timeout_s))}
-    task = {f"name/{execution.task}": 1.0}
-    return {**words, **timeout, **task, **execution.features}, tree is not None
+    known = {f"name/{execution.task}": 1.0, "timeout_s": execution.timeout_s}
+    known |= {} if tree is None else script_features(tree)
+    return {**known, **execution.features}, tree is not None
+
+
+def _outcome(probabilities: Array, score: float, seconds: float) -> Outcome:
+    status = STATUSES[int(np.argmax(probabilities))]
+    ending = status.name.lower().replace("_", " ")
+    return Outcome(
+        status=status,
+        score=float(score),
+        feedback=f"(predicted) {ending}, score about {score:.2f} (ran about {seconds:.1f} s)",
+        seconds=float(seconds),
+        source=Source.PREDICTED,
+        predicted=float(score),
+        details={"p_completed": float(probabilities[_COMPLETED])},
+    )

@@ -32,7 +32,7 @@ The same as JSON: {"action": "execute_code", "code": "..."}"""
 def overview(task: Task) -> str:
     """What the task is, where its data are, and what a script may use."""
     return (
-        f"# {task.title}\n\n{task.description.strip()}\n\n"
+        f"{task.description.strip()}\n\n"
         "Scripts run in an empty directory without network. They read ../input/train.csv, "
         "../input/test.csv and ../input/sample_submission.csv, and write submission.csv.\n"
         f"Python packages: {', '.join(AVAILABLE_PACKAGES)}."
@@ -50,7 +50,7 @@ def data_inventory(task: Task) -> str:
         column = train[name]
         lines.append(
             f"- {name}: {column.dtype}, {column.nunique()} values, {column.isna().sum()} missing, "
-            f"for instance {column.iloc[0]!r}"
+            f"for instance {column.iloc[0]}"
         )
     return "\n".join(lines)
 

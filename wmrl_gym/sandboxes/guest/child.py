@@ -152,6 +152,15 @@ def _change_user(*, keep_reading: bool) -> list[int]:
     return kept
 
 
+def write_files(request: Header, files: bytes) -> None:
+    """Put the job's files into the working directory, as files of its own."""
+    start = 0
+    for name, size in request["files"]:
+        with open(name, "xb") as file:
+            file.write(files[start : start + size])
+        start += size
+
+
 def run_script(request: Header) -> int:
     """Run the entry file as `__main__` in this process, as `python <entry>` would.
 

@@ -55,13 +55,12 @@ def run_job(
         pipes: File descriptors of the job's stdout and stderr.
         processes: How to see and end what the job starts.
     """
-    _write_files(request, files)
     # Opened before the job can put another directory in its place.
     workdir = os.open(request["workdir"], os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)  # else the job could open our /proc files
     memory = MemoryWatch(request["limits"]["memory_mb"] * _MIB)
     try:
-        pid = _start(channel, request, pipes)
+        pid = _start(channel, request, files, pipes)
         for descriptor in pipes:
             os.close(descriptor)
         channel.sendall(wire.encode({"kind": "started"}))
@@ -88,17 +87,9 @@ def _send_report(channel: socket.socket, ending: Ending, wall: float, peak: int)
     channel.sendall(wire.encode(report))
 
 
-def _write_files(request: wire.Header, files: bytes) -> None:
-    start = 0
-    for name, size in request["files"]:
-        path = os.path.join(request["workdir"], name)
-        with open(path, "xb") as file:
-            file.write(files[start : start + size])
-        os.chmod(path, 0o666)  # the job may run as another user than this process
-        start += size
-
-
-def _start(channel: socket.socket, request: wire.Header, pipes: tuple[int, int]) -> int:
+def _start(
+    channel: socket.socket, request: wire.Header, files: bytes, pipes: tuple[int, int]
+) -> int:
     """Fork the job; return once its code is about to run.
 
     Raises:
@@ -109,7 +100,7 @@ def _start(channel: socket.socket, request: wire.Header, pipes: tuple[int, int])
     pid = os.fork()
     if pid == 0:
         channel.close()
-        _be_job(request, pipes, failure[1], userns)
+        _be_job(request, files, pipes, failure[1], userns)
     os.close(failure[1])
     if userns is not None:
         userns.map(pid)
@@ -121,11 +112,16 @@ def _start(channel: socket.socket, request: wire.Header, pipes: tuple[int, int])
 
 
 def _be_job(
-    request: wire.Header, pipes: tuple[int, int], failure: int, userns: child.UserNamespace | None
+    request: wire.Header,
+    files: bytes,
+    pipes: tuple[int, int],
+    failure: int,
+    userns: child.UserNamespace | None,
 ) -> None:
     """In the forked process: never returns."""
     try:
         child.become_job(request, pipes, userns)
+        child.write_files(request, files)
         syscalls.close_all_but([0, 1, 2, failure])
         if request["command"] is not None:
             os.execve(request["command"][0], request["command"], request["env"])

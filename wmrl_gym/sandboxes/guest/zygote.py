@@ -34,6 +34,16 @@ _NAMESPACES = (
     | syscalls.CLONE_NEWIPC
     | syscalls.CLONE_NEWUTS
 )
+_WATCHER = (
+    syscalls.CAP_KILL,
+    syscalls.CAP_SYS_PTRACE,
+    syscalls.CAP_DAC_READ_SEARCH,
+    syscalls.CAP_SETUID,
+    syscalls.CAP_SETGID,
+    syscalls.CAP_SETFCAP,
+)
+"""What init keeps: to end, watch and read what a job of another user left, and, as root, to
+make the job that user (SETFCAP is for mapping root into a user namespace)."""
 _POLL_S = 0.5
 
 
@@ -165,6 +175,7 @@ def _be_init(root: str, channel: socket.socket, pipes: tuple[int, int]) -> None:
     try:
         request, files = wire.receive(channel)
         mounts.build(root, request["mounts"])
+        syscalls.keep_capabilities(_WATCHER)
         watch.run_job(channel, request, files, pipes, tree.NamespaceTree())
     except Exception as error:
         message = f"{type(error).__name__}: {error}"
