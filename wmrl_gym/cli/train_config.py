@@ -38,13 +38,15 @@ class TrainConfig:
     """Episodes in a group."""
     groups_per_batch: int = 8
     """Groups in a policy update."""
-    learning_rate: float = 0.01
+    learning_rate: float = 0.003
     """Step size of the optimiser."""
+    epochs: int = 8
+    """Passes over a batch."""
     entropy: float = 0.01
     """Coefficient of the entropy bonus."""
-    timeout_s: float = 5.0
+    timeout_s: float = 3.0
     """Wall-clock limit of one execution, in seconds; passed to environments with tasks."""
-    evaluation_episodes: int = 16
+    evaluation_episodes: int = 12
     """Real episodes on each task before and after training; 0 for no evaluation."""
     seed: int = 0
     """Seed of the policy, the groups and the anchors."""
@@ -56,7 +58,7 @@ class TrainConfig:
     """Device of the policy: "cpu", "cuda", or "auto"."""
 
     def __post_init__(self) -> None:
-        for name in ("groups", "group_size", "groups_per_batch"):
+        for name in ("groups", "group_size", "groups_per_batch", "epochs"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name}={getattr(self, name)} must be at least 1")
         if self.evaluation_episodes < 0:

@@ -20,9 +20,9 @@ def parse(script: str) -> ast.Module | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a script may hold an invalid escape and still run
         try:
-            # compile() finds what ast.parse() lets through, `return` outside a function say.
-            compile(script, "script.py", "exec", dont_inherit=True)
             tree = ast.parse(script)
+            # finds what the parser lets through, `return` outside a function say
+            compile(tree, "script.py", "exec", dont_inherit=True)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
     return tree if tree.body else None

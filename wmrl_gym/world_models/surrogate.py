@@ -26,6 +26,9 @@ Array = NDArray[np.float64]
 STATUSES = tuple(status for status in Status if status is not Status.UNSCORED)
 _COMPLETED = STATUSES.index(Status.COMPLETED)
 _SHORTEST_S = 1e-3
+_MOST_NAMES = 1000
+_WEIGHT_OF_SECONDS = 0.1
+"""Scale of log seconds beside the probabilities, so that a split is made for the ending first."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +71,8 @@ class SurrogateWorldModel(WorldModel):
         *,
         min_outcomes: int = 32,
         min_outcomes_per_task: int = 4,
-        max_outcomes: int = 5000,
-        n_estimators: int = 100,
+        max_outcomes: int = 2000,
+        n_estimators: int = 50,
         seed: int = 0,
     ) -> None:
         if not 1 <= min_outcomes <= max_outcomes:
@@ -171,54 +174,53 @@ class _Forests:
     """What one fit knows: P(status), the duration, and the score of what completes."""
 
     def __init__(self, examples: Sequence[_Example], n_estimators: int, seed: int) -> None:
-        self.columns = _columns(examples)
-        inputs = self._matrix([example.features for example in examples])
+        features = [example.features for example in examples]
+        self.names = _distinct(features)
+        inputs = _matrix(self.names, features)
         status = np.array([STATUSES.index(Status(example.status)) for example in examples])
         score = np.array([example.score for example in examples])
         seconds = np.array([max(example.seconds, _SHORTEST_S) for example in examples])
         one_hot = np.eye(len(STATUSES))[status]
         self.mean_score = one_hot.T @ score / np.maximum(one_hot.sum(axis=0), 1.0)
-        ends = np.column_stack([one_hot, np.log(seconds)])
+        ends = np.column_stack([one_hot, _WEIGHT_OF_SECONDS * np.log(seconds)])
         self.ends = _forest(n_estimators, seed).fit(inputs, ends)
-        completed = status == _COMPLETED
-        self.scores = (
-            _forest(n_estimators, seed).fit(inputs[completed], score[completed])
-            if completed.any()
-            else None
-        )
+        done = status == _COMPLETED
+        self.scores: ExtraTreesRegressor | None = None
+        if done.any():
+            self.scores = _forest(n_estimators, seed).fit(inputs[done], score[done])
 
     def predict(self, features: Sequence[Mapping[str, float]]) -> list[Outcome]:
-        inputs = self._matrix(features)
+        """`[B]` outcomes."""
+        inputs = _matrix(self.names, features)
         ends = self.ends.predict(inputs)
-        probabilities, seconds = ends[:, :-1], np.exp(ends[:, -1])
+        probabilities, seconds = ends[:, :-1], np.exp(ends[:, -1] / _WEIGHT_OF_SECONDS)
         score_by_status = np.tile(self.mean_score, (len(inputs), 1))
         if self.scores is not None:
             score_by_status[:, _COMPLETED] = self.scores.predict(inputs)
         scores = np.sum(probabilities * score_by_status, axis=1)
         return [_outcome(*row) for row in zip(probabilities, scores, seconds, strict=True)]
 
-    def _matrix(self, features: Sequence[Mapping[str, float]]) -> Array:
-        """`[N, F]` float64; what an execution does not mention is 0, what is new is left out."""
-        matrix = np.zeros((len(features), len(self.columns)))
-        for row, named in zip(matrix, features, strict=True):
-            for name, value in named.items():
-                if name in self.columns:
-                    row[self.columns[name]] = value
-        return matrix
+
+def _matrix(names: Sequence[str], features: Sequence[Mapping[str, float]]) -> Array:
+    """`[N, F]` float64; what an execution does not mention is 0, what is new is left out."""
+    rows = [[named.get(name, 0.0) for name in names] for named in features]
+    return np.array(rows, dtype=np.float64).reshape(len(features), len(names))
 
 
-def _columns(examples: Sequence[_Example]) -> dict[str, int]:
-    """Column by name, of the numbers that differ between examples and are not in one alone."""
-    values: dict[str, list[float]] = {}
-    for example in examples:
-        for name, value in example.features.items():
-            values.setdefault(name, []).append(value)
-    varying = (
-        name
-        for name, of in sorted(values.items())
-        if len(of) > 1 and (len(of) < len(examples) or len(set(of)) > 1)
-    )
-    return {name: column for column, name in enumerate(varying)}
+def _distinct(features: Sequence[Mapping[str, float]]) -> list[str]:
+    """The names whose columns vary, and the first of those that say exactly the same.
+
+    What a choice is called and the words that it puts into a script often go together;
+    repeated columns would cost time and take part in splits as often as they are repeated.
+    """
+    mentions = Counter(name for named in features for name in named)
+    names = [name for name, count in mentions.most_common(_MOST_NAMES) if count > 1]
+    matrix = _matrix(names, features)
+    seen: dict[bytes, str] = {}
+    for name, column in zip(names, matrix.T, strict=True):
+        if np.ptp(column) > 0:
+            seen.setdefault(column.tobytes(), name)
+    return list(seen.values()) or ["timeout_s"]  # a forest needs one column
 
 
 def _forest(n_estimators: int, seed: int) -> ExtraTreesRegressor:

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Box, MultiDiscrete
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from wmrl_gym.envs.execution_env import ExecutionEnv
 from wmrl_gym.envs.mle.choice import TaskChoice
+from wmrl_gym.envs.mle.env import NO_EXECUTION
 from wmrl_gym.envs.mle.executor import MLEExecutor
 from wmrl_gym.envs.mle.pipeline_script import render
-from wmrl_gym.envs.mle.pipeline_space import DIMENSIONS, NVEC, choice_features, describe
+from wmrl_gym.envs.mle.pipeline_space import NVEC, choice_features, describe
 from wmrl_gym.envs.mle.task import Task
 from wmrl_gym.outcomes import Execution, Outcome
 
@@ -92,24 +93,34 @@ class MLEPipelineEnv(ExecutionEnv[Observation, Action]):
         super().reset(seed=seed)
         self._task = self._choice.draw(self.np_random, options)
         self._shown = self.task.title
-        return self._observation(), self._info(-2, 0.0)
+        return self._observation(), self._info(NO_EXECUTION, 0.0)
 
-    def script(self, action: Action) -> str:
-        """The script that `action` stands for on this task."""
+    def describe(self, action: ArrayLike) -> dict[str, str]:
+        """The choices that `action` makes, by name.
+
+        Raises:
+            ValueError: If `action` is out of range.
+        """
+        return describe(action)
+
+    def script(self, action: ArrayLike) -> str:
+        """The script that `action` stands for on this task.
+
+        Raises:
+            ValueError: If `action` is out of range.
+        """
         return render(describe(action), self.task)
 
     def propose(self, action: Action) -> Execution:
         """The script of `action`; an action out of range is an empty one, which is malformed."""
         features = {f"task/{name}": value for name, value in self.task.features().items()}
-        if self._in_range(action):
-            artifact = self.script(action)
-            features |= choice_features(describe(action))
-        else:
-            artifact = ""
+        choices = _choices(action)
+        if choices is not None:
+            features |= choice_features(choices)
         return Execution(
             task=self.task.name,
             task_version=self.task.version,
-            artifact=artifact,
+            artifact="" if choices is None else render(choices, self.task),
             timeout_s=self.timeout_s,
             features=features,
             context=self.task.description,
@@ -122,17 +133,14 @@ class MLEPipelineEnv(ExecutionEnv[Observation, Action]):
         if outcome is None:
             raise ValueError("outcome=None: every action of this environment executes")
         score = 0.0 if outcome.score is None else outcome.score
-        script = self.script(action) if self._in_range(action) else "(not an action)"
+        choices = _choices(action)
+        script = "(not an action)\n" if choices is None else render(choices, self.task)
         self._shown = f"{script}\n{outcome.feedback}"
         return self._observation(), score, True, False, self._info(int(outcome.status), score)
 
     def render(self) -> str | None:
         """The latest script and what came of it, for `render_mode="ansi"`."""
         return self._shown if self.render_mode == "ansi" else None
-
-    def _in_range(self, action: Action) -> bool:
-        array = np.asarray(action)
-        return array.shape == (len(DIMENSIONS),) and bool(np.all((array >= 0) & (array < NVEC)))
 
     def _observation(self) -> Observation:
         features = np.array(list(self.task.features().values()), dtype=np.float32)
@@ -144,3 +152,11 @@ class MLEPipelineEnv(ExecutionEnv[Observation, Action]):
             "status": status,
             "score": score,
         }
+
+
+def _choices(action: ArrayLike) -> dict[str, str] | None:
+    """The choices of `action`; `None` if it makes none, which is an outcome and no error."""
+    try:
+        return describe(action)
+    except ValueError:
+        return None

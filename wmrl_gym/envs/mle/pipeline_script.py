@@ -211,7 +211,7 @@ class _Script:
         return _call(splitter, n_splits=1, test_size=0.25, random_state=0)
 
     def error_function(self) -> list[str]:
-        """The error that scikit-learn cannot score: its own scorer fails on negative predictions."""
+        """A metric whose scorer in scikit-learn fails on the first negative prediction."""
         if self.task.metric != "rmsle":
             return []
         self.plain_imports.add("import numpy as np")
@@ -354,7 +354,7 @@ class _Script:
     def columns(self) -> str:
         """Which columns of the submission are filled in."""
         if METRICS[self.task.metric].prediction == "probabilities":
-            return _literal(sorted(self.task.classes))
+            return "[str(label) for label in model.classes_]"
         return _literal(self.task.target)
 
     def prediction(self) -> str:
@@ -362,7 +362,10 @@ class _Script:
             case "probabilities":
                 return "model.predict_proba(X_test)"
             case "score":
-                return "model.predict_proba(X_test)[:, 1]"
+                # scikit-learn has its columns in the order of the labels, which need not end
+                # with the positive class.
+                positive = sorted(self.task.classes).index(self.task.classes[-1])
+                return f"model.predict_proba(X_test)[:, {positive}]"
         if self.task.metric == "rmsle":
             return "model.predict(X_test).clip(0)"
         return "model.predict(X_test)"
