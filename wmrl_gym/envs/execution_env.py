@@ -52,7 +52,7 @@ class ExecutionEnv(gym.Env[ObsType, ActType]):
         """
 
     def proposal(self) -> Execution | None:
-        """What `pending_action` would execute: `propose`, reachable through a vector environment."""
+        """What `pending_action` would execute; `propose` as a vector environment can call it."""
         if self.pending_action is None:
             return None
         return self.propose(self.pending_action)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from gymnasium import error, spaces
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv, VectorWrapper
 from gymnasium.vector.utils import iterate
 from numpy.typing import NDArray
@@ -29,7 +30,8 @@ class BatchedExecution(VectorWrapper[Any, Any, Any, Any, Any]):
         executor: Executes the batches; `None` for that of the first sub-environment.
 
     Raises:
-        UnsupportedEnvironmentError: If the sub-environments have no executor.
+        UnsupportedEnvironmentError: If the sub-environments have no executor, or their text
+            would arrive frozen.
     """
 
     def __init__(self, env: VectorEnv[Any, Any, Any], *, executor: Executor | None = None) -> None:
@@ -39,6 +41,7 @@ class BatchedExecution(VectorWrapper[Any, Any, Any, Any, Any]):
             raise UnsupportedEnvironmentError(
                 f"env={env} is neither a SyncVectorEnv nor an AsyncVectorEnv"
             )
+        _require_fresh_text(base)
         self._base = base
         self._done = np.zeros(env.num_envs, dtype=np.bool_)
         self.executor = first_executor(base) if executor is None else executor
@@ -56,7 +59,12 @@ class BatchedExecution(VectorWrapper[Any, Any, Any, Any, Any]):
         return self.env.reset(seed=seed, options=options)  # type: ignore[arg-type]  # a list is fine
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        """Execute what the actions ask for in one batch, then step the sub-environments."""
+        """Execute what the actions ask for in one batch, then step the sub-environments.
+
+        Raises:
+            ResetNeeded: If a sub-environment has ended and nobody has reset it (`DISABLED`).
+        """
+        self._require_reset()
         executions = self._proposals(actions)
         outcomes = self.executor.execute(executions)
         self._hand_out(executions, outcomes)
@@ -81,6 +89,14 @@ class BatchedExecution(VectorWrapper[Any, Any, Any, Any, Any]):
         self.executor.close()
         self.env.close(**kwargs)
 
+    def _require_reset(self) -> None:
+        # AsyncVectorEnv would step on: it never looks, in this mode.
+        if self.metadata["autoreset_mode"] is AutoresetMode.DISABLED and self._done.any():
+            raise error.ResetNeeded(
+                f"sub-environments {np.flatnonzero(self._done).tolist()} have ended: reset them "
+                "by options={'reset_mask': ...} before the next step"
+            )
+
     def _proposals(self, actions: Any) -> list[Execution]:
         next_step = self.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
         dummy = self._done if next_step else np.zeros_like(self._done)
@@ -100,6 +116,26 @@ class BatchedExecution(VectorWrapper[Any, Any, Any, Any, Any]):
         for execution, outcome in zip(executions, outcomes, strict=True):
             handed[execution.slot] = (execution, outcome)
         self._base.set_attr("handed", handed)
+
+
+def _require_fresh_text(base: SyncVectorEnv | AsyncVectorEnv) -> None:
+    """Refuse text in shared memory, which gymnasium 1.4 reads once and then never again."""
+    if (
+        isinstance(base, AsyncVectorEnv)
+        and base.shared_memory
+        and _has_text(base.single_observation_space)
+    ):
+        raise UnsupportedEnvironmentError(
+            f"{base} would show its first text for ever: pass shared_memory=False to AsyncVectorEnv"
+        )
+
+
+def _has_text(space: spaces.Space[Any]) -> bool:
+    if isinstance(space, spaces.Dict):
+        return any(_has_text(part) for part in space.values())
+    if isinstance(space, spaces.Tuple):
+        return any(_has_text(part) for part in space)
+    return isinstance(space, spaces.Text)
 
 
 def first_executor(base: SyncVectorEnv | AsyncVectorEnv) -> Executor:

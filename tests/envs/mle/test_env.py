@@ -73,7 +73,7 @@ def test_the_score_is_the_maximum_and_rewards_are_its_increments(env: MLEEnv) ->
     for action in (CRASH, COPY_SAMPLE, CRASH, LOGISTIC):
         text, reward, terminated, truncated, info = env.step(action)
         assert env.observation_space.contains(text)
-        assert not (terminated or truncated)
+        assert (terminated, truncated) == (False, False)
         texts.append(text)
         rewards.append(reward)
         infos.append(info)
@@ -136,7 +136,7 @@ def test_a_slow_script_times_out_and_the_total_budget_truncates() -> None:
     text, reward, terminated, truncated, info = env.step(sleep)
     assert (info["status"], reward) == (Status.TIMED_OUT, 0.1)
     assert "limit of 1 s" in text
-    assert not (terminated or truncated)
+    assert (terminated, truncated) == (False, False)
     assert env.step(sleep)[2:4] == (False, True)
     env.close()
 
@@ -158,20 +158,22 @@ def test_the_ladder(env: MLEEnv, script: str, status: Status, score: float, says
 
 def test_the_hidden_answers_are_out_of_reach(env: MLEEnv) -> None:
     private = load_task("wine-cultivar").private
-    text, *_ = env.step(
-        "```python\n"
-        "import glob\n"
-        f"for path in [{str(private)!r}, {str(private / 'test.csv')!r}]:\n"
-        "    try: print('FOUND', path, open(path).read() if path.endswith('csv') else glob.glob(path + '/*'))\n"
-        "    except OSError as error: print('no', type(error).__name__)\n"
-        "try:\n"
-        "    from sklearn.datasets import load_wine\n"
-        "    print('FOUND', load_wine().target[:3])\n"
-        "except Exception as error: print('no', type(error).__name__)\n"
-        "```"
-    )
-    assert "FOUND" not in text.replace("FOUND " + str(private) + " []", "")
-    assert text.count("no ") >= 2
+    spy = f"""
+from pathlib import Path
+from sklearn.datasets import load_wine
+for look in (
+    lambda: list(Path({str(private)!r}).iterdir()),
+    lambda: Path({str(private / "test.csv")!r}).read_text(),
+    lambda: load_wine().target,
+):
+    try:
+        print("FOUND", look())
+    except OSError as error:
+        print("nothing:", type(error).__name__)
+"""
+    text, *_ = env.step(f"```python\n{spy}\n```")
+    assert "FOUND" not in text
+    assert text.count("nothing:") == 3
 
 
 class Failing:
@@ -266,3 +268,8 @@ def test_a_vector_step_is_one_batch_and_predictions_give_the_feedback() -> None:
     assert rewards.tolist() == [0.0, 0.0, 0.8]
     np.testing.assert_array_equal(infos["wmrl/group"], [5, 5, 5])
     env.close()
+
+
+def test_an_invalid_escape_is_no_syntax_error(env: MLEEnv) -> None:
+    *_, info = env.step("```python\nprint('\\d')\n```")
+    assert info["status"] == Status.NO_RESULT

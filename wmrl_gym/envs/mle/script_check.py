@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import ast
 import sys
+import threading
+import warnings
 
 AVAILABLE_PACKAGES = ("numpy", "scipy", "pandas", "sklearn", "joblib")
 """Packages that a script can import beside the standard library."""
+
+
+# Filters of warnings are global: two threads that change them would undo each other's.
+_FILTERS = threading.Lock()
 
 
 def syntax_error(script: str) -> str:
@@ -14,7 +20,10 @@ def syntax_error(script: str) -> str:
     if not script.strip():
         return "There is no code to run."
     try:
-        compile(script, "main.py", "exec", dont_inherit=True)
+        # What Python only warns about, an invalid escape say, is not an error.
+        with _FILTERS, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(script, "main.py", "exec", dont_inherit=True)
     except (SyntaxError, ValueError) as error:
         return f"The code does not compile: {error}"
     except (RecursionError, MemoryError):

@@ -1,0 +1,53 @@
+"""The package as a whole: what importing it costs, and what the documentation shows."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import wmrl_gym
+
+ROOT = Path(__file__).parent.parent
+
+
+def run(*arguments: str, cwd: Path | None = None) -> str:
+    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_importing_is_light_and_registers_the_ids() -> None:
+    said = run(
+        "-c",
+        "import sys, wmrl_gym, gymnasium\n"
+        "print([m for m in ('torch', 'sklearn', 'pandas', 'scipy') if m in sys.modules])\n"
+        "print([i for i in gymnasium.registry if i.startswith('WMRL')])",
+    )
+    assert said.splitlines() == ["[]", "['WMRL-MLE-v0', 'WMRL-MLE-Pipeline-v0']"]
+
+
+def test_every_public_name_is_there() -> None:
+    for name in wmrl_gym.__all__:
+        assert getattr(wmrl_gym, name) is not None
+    assert set(wmrl_gym.__all__) <= set(dir(wmrl_gym))
+    with pytest.raises(AttributeError, match="no_such_name"):
+        wmrl_gym.no_such_name  # noqa: B018  # asking is what is tested
+
+
+@pytest.mark.slow
+def test_the_example_of_the_readme(tmp_path: Path) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert len(blocks) == 2
+    (tmp_path / "example.py").write_text("\n".join(blocks))
+    assert "executions_avoided=" in run("example.py", cwd=tmp_path)
+    assert (tmp_path / "policy.zip").exists()
+
+
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name)
+def test_examples(example: Path, tmp_path: Path) -> None:
+    said = run(str(example), cwd=tmp_path)
+    assert "avoided" in said
