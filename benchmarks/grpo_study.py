@@ -60,7 +60,7 @@ def run_arm(config: TrainConfig, evaluations: Path) -> dict[str, Any]:
 
 def evaluate(agent: bytes, config: TrainConfig, evaluations: Path) -> Scores:
     """True scores on all tasks; executions of earlier evaluations are not repeated."""
-    tasks = (*config.tasks, *config.held_out_tasks)
+    tasks = config.evaluation_tasks
     return true_scores(load_agent(config, agent), config, tasks=tasks, store=str(evaluations))
 
 

@@ -107,6 +107,27 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path: Path) -> None:
     assert (run / "checkpoint.pt").exists()
 
 
+@pytest.mark.parametrize("algorithm", ["grpo", "ppo"])
+def test_an_environment_of_ones_own(
+    algorithm: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(
+        ["train", "--run", str(tmp_path / "run"), "--env", "tests.wrappers.toys:tests/Counting-v0",
+         "--tasks", "--world-model", "tests.wrappers.toys:SquareWorldModel",
+         "--algorithm", algorithm,
+         "--groups", "20", "--group-size", "4", "--groups-per-batch", "5"]
+    )  # fmt: skip
+    said = capsys.readouterr().out
+    assert "groups=20/20" in said
+    assert "all episodes" in said
+    last = list(RunDirectory(tmp_path / "run").metrics())[-1]
+    assert last["executions_avoided"] > last["executions_real"] > 0
+    if algorithm == "grpo":
+        # Two of twenty groups are anchors, of 4 episodes with at most 3 executions each.
+        assert last["groups_real"] == 2
+        assert last["executions_real"] <= 2 * 4 * 3
+
+
 def test_tasks(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     main(["tasks", "list"])
     listed = capsys.readouterr().out

@@ -78,8 +78,7 @@ def execution_cost(run: RunDirectory) -> dict[str, float]:
 def _scores(run: RunDirectory, config: TrainConfig, *, trained: bool) -> Scores:
     saved = _trained_agent(run) if trained else run.initial_policy.read_bytes()
     agent = load_agent(config, saved)
-    tasks = (*config.tasks, *config.held_out_tasks)
-    return true_scores(agent, config, tasks=tasks, store=str(run.store))
+    return true_scores(agent, config, tasks=config.evaluation_tasks, store=str(run.store))
 
 
 def _trained_agent(run: RunDirectory) -> bytes:
@@ -91,7 +90,8 @@ def _score_table(config: TrainConfig, before: Scores, after: Scores) -> Table:
     table = Table(
         "", "before", "after", title="True score by real executions (mean, 95 % interval)"
     )
-    for tasks, label in ((config.tasks, "trained on"), (config.held_out_tasks, "held out")):
+    for of, label in ((config.tasks, "trained on"), (config.held_out_tasks, "held out")):
+        tasks = [task for task in of if task in before]
         for task in tasks:
             table.add_row(f"{task}", _cell(before[task]), _cell(after[task]))
         if tasks:

@@ -6,9 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-TRAIN_TASKS = ("breast-cancer", "diabetes", "heart-disease", "auto-mpg", "penguin-sex", "phishing")
+TRAIN_TASKS = (
+    "auto-mpg",
+    "bananas",
+    "phishing",
+    "anes96-party",
+    "airport-state",
+    "heart-disease",
+)
 """Built-in tasks that a run trains on unless told otherwise."""
-HELD_OUT_TASKS = ("wine-cultivar", "bananas", "abalone", "anes96-party")
+HELD_OUT_TASKS = ("wine-cultivar", "diabetes", "penguin-sex", "breast-cancer")
 """Built-in tasks that it is evaluated on besides, and never trains on."""
 
 
@@ -63,6 +70,11 @@ class TrainConfig:
                 raise ValueError(f"{name}={getattr(self, name)} must be at least 1")
         if self.evaluation_episodes < 0:
             raise ValueError(f"evaluation_episodes={self.evaluation_episodes} is negative")
+
+    @property
+    def evaluation_tasks(self) -> tuple[str, ...]:
+        """Tasks to evaluate on; empty for an environment that has none."""
+        return (*self.tasks, *self.held_out_tasks) if self.tasks else ()
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> TrainConfig:
