@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -64,9 +63,10 @@ def evaluate(agent: bytes, config: TrainConfig, evaluations: Path) -> Scores:
     return true_scores(load_agent(config, agent), config, tasks=tasks, store=str(evaluations))
 
 
-def mean_score(scores: Scores, tasks: Sequence[str]) -> float:
-    """Mean over tasks of the mean score."""
-    return float(np.mean([np.mean(scores[task]) for task in tasks]))
+def mean_score(result: dict[str, Any], when: str, which: str) -> float:
+    """Mean over tasks (`"tasks"` or `"held_out_tasks"`) of the mean score before or after."""
+    scores = result[when]
+    return float(np.mean([np.mean(scores[task]) for task in result["config"][which]]))
 
 
 def interval(values: Sequence[float]) -> str:
@@ -77,39 +77,41 @@ def interval(values: Sequence[float]) -> str:
     return f"{array.mean():.3f} [{low:.3f}, {high:.3f}]"
 
 
+TASK_SETS = (("trained on", "tasks"), ("held out", "held_out_tasks"))
+
+
 def report(directory: Path) -> None:
     """Print the tables from the results that are there, paired by seed."""
     results = {arm: load_results(directory, arm) for arm in ARMS}
     everything, anchored = (results[arm] for arm in ARMS)
     seeds = sorted(everything.keys() & anchored.keys())
-    print(
-        f"\nseeds {seeds}, cores {len(os.sched_getaffinity(0))}, {CONFIG.groups} groups of "
-        f"{CONFIG.group_size} on {', '.join(CONFIG.tasks)}"
-    )
     if not seeds:
+        print(f"no seed is finished in {directory}")
         return
+    config = everything[seeds[0]]["config"]
+    print(f"\nseeds {seeds}, {config['groups']} groups of {config['group_size']}")
+    for label, which in TASK_SETS:
+        print(f"{label}: {', '.join(config[which])}")
     print("mean over seeds [95 % bootstrap interval]")
-    for arm in ARMS:
-        of = [results[arm][seed] for seed in seeds]
+    for arm, of in results.items():
         print(f"\n{arm}")
-        print("  wall-clock s        ", interval([r["metrics"]["elapsed"] for r in of]))
-        print("  real executions     ", interval([r["metrics"]["executions_real"] for r in of]))
+        for name in ("elapsed", "executions_real"):
+            print(f"  {name:<24}", interval([of[s]["metrics"][name] for s in seeds]))
         for when in ("before", "after"):
-            for name, tasks in (("trained", CONFIG.tasks), ("held-out", CONFIG.held_out_tasks)):
-                print(f"  {when:<6} {name:<12}", interval([mean_score(r[when], tasks) for r in of]))
+            for label, which in TASK_SETS:
+                values = [mean_score(of[s], when, which) for s in seeds]
+                print(f"  score {when + ', ' + label:<18}", interval(values))
     print("\npaired by seed")
-    print(
-        "  wall-clock ratio    ",
-        interval(
-            [everything[s]["metrics"]["elapsed"] / anchored[s]["metrics"]["elapsed"] for s in seeds]
-        ),
-    )
-    for name, tasks in (("trained", CONFIG.tasks), ("held-out", CONFIG.held_out_tasks)):
+    times = [
+        (everything[s]["metrics"]["elapsed"], anchored[s]["metrics"]["elapsed"]) for s in seeds
+    ]
+    print("  wall-clock ratio        ", interval([a / b for a, b in times]))
+    for label, which in TASK_SETS:
         gains = [
-            mean_score(anchored[s]["after"], tasks) - mean_score(everything[s]["after"], tasks)
+            mean_score(anchored[s], "after", which) - mean_score(everything[s], "after", which)
             for s in seeds
         ]
-        print(f"  score gained, {name:<9}", interval(gains))
+        print(f"  score gained, {label:<10}", interval(gains))
 
 
 def load_results(directory: Path, arm: str) -> dict[int, Any]:
