@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from abc import abstractmethod
 from pathlib import Path
 
 from wmrl_gym.sandboxes import layout
@@ -48,9 +49,9 @@ class ScratchBackend(ProgramBackend):
         header["env"].setdefault("JOBLIB_MULTIPROCESSING", "0")
         return self._talk(job, conversation, wire.encode(header, files), [], "descendants")
 
+    @abstractmethod
     def _walls(self, job: Job, scratch: Path) -> dict[str, object]:
         """What of the request makes the walls."""
-        raise NotImplementedError
 
 
 class LandlockSandbox(ScratchBackend):
