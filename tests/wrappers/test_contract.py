@@ -1,99 +1,32 @@
-"""Both wrappers behave alike, and leave the environment alone (gym.md section E)."""
+"""Both wrappers behave alike, and leave the environment alone."""
 
 from __future__ import annotations
 
-import ast
-import copy
-import inspect
-import json
-import multiprocessing
-import pickle
-from functools import partial
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import pytest
-from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
-from gymnasium.wrappers import RecordEpisodeStatistics, TransformAction
+from gymnasium.vector import AutoresetMode
 
+from tests.wrappers.harness import (
+    KEYS,
+    LENGTHS,
+    MODES,
+    OPTIONS,
+    assert_same,
+    make,
+    play,
+    toy,
+    wrapped_toy,
+)
 from tests.wrappers.toys import CountingEnv, CountingExecutor, SquareWorldModel, true_score
 from wmrl_gym import (
     BatchedExecution,
-    Outcome,
     Source,
-    Status,
     WorldModelRewardVectorWrapper,
     WorldModelRewardWrapper,
 )
-from wmrl_gym.errors import UnsupportedEnvironmentError, WorldModelError
-
-MODES = list(AutoresetMode)
-LENGTHS = (2, 3, 5)
-ENDS = ("terminate", "truncate", "both")
-KEYS = {
-    "wmrl/group": int,
-    "wmrl/anchor": bool,
-    "wmrl/score_predicted": float,
-    "wmrl/score_calibrated": float,
-    "wmrl/score_true": float,
-    "wmrl/weight": float,
-    "wmrl/valid": bool,
-    "wmrl/source": int,
-    "wmrl/version": int,
-    "wmrl/seconds": float,
-}
-OPTIONS: dict[str, Any] = {"anchor_fraction": 0.5, "seed": 3}
-
-
-def toy(i: int) -> CountingEnv:
-    return CountingEnv(length=LENGTHS[i], end=ENDS[i])
-
-
-def wrapped_toy(i: int) -> gym.Env[Any, Any]:
-    model = SquareWorldModel()
-    return WorldModelRewardWrapper(
-        toy(i), world_model=model, first_group=i, group_stride=len(LENGTHS), **OPTIONS
-    )
-
-
-def make(kind: str, factory: Any, mode: AutoresetMode) -> VectorEnv[Any, Any, Any]:
-    factories = [partial(factory, i) for i in range(len(LENGTHS))]
-    if kind == "sync":
-        return SyncVectorEnv(factories, autoreset_mode=mode)
-    return AsyncVectorEnv(factories, autoreset_mode=mode)
-
-
-def assert_same(a: Any, b: Any, where: str) -> None:
-    """Equal in structure, type and value, where NaN equals NaN."""
-    assert type(a) is type(b), where
-    if isinstance(a, dict):
-        assert a.keys() == b.keys(), where
-        for key in a:
-            assert_same(a[key], b[key], f"{where}/{key}")
-    elif isinstance(a, np.ndarray) and a.dtype == object:
-        assert len(a) == len(b)
-        for x, y in zip(a, b, strict=True):
-            assert_same(x, y, where)
-    elif isinstance(a, np.ndarray):
-        assert a.dtype == b.dtype, where
-        np.testing.assert_array_equal(a, b, err_msg=where)
-    else:
-        assert a == b or (a != a and b != b), where
-
-
-def play(env: VectorEnv[Any, Any, Any], steps: int = 25) -> list[Any]:
-    """A fixed run; under DISABLED, ended environments are reset by mask."""
-    rng = np.random.default_rng(0)
-    log = [env.reset(seed=11)]
-    for _ in range(steps):
-        result = env.step(rng.integers(5, size=env.num_envs))
-        log.append(copy.deepcopy(result))
-        done = np.logical_or(result[2], result[3])
-        if env.metadata["autoreset_mode"] is AutoresetMode.DISABLED and done.any():
-            log.append(env.reset(options={"reset_mask": done}))
-    env.close()
-    return log
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -311,191 +244,6 @@ def test_other_vector_wrappers_may_lie_between() -> None:
     assert "wmrl/group" in infos
     assert env.get_attr("length") == LENGTHS
     assert env.call("render")
-
-
-def test_an_action_wrapper_below_the_batch_is_refused_when_it_changes_an_action() -> None:
-    def factory() -> gym.Env[Any, Any]:
-        return TransformAction(CountingEnv(), lambda a: (a + 1) % 4, gym.spaces.Discrete(5))
-
-    env = BatchedExecution(SyncVectorEnv([factory]))
-    env.reset(seed=0)
-    with pytest.raises(RuntimeError, match="apply action wrappers to the vector environment"):
-        env.step(np.array([1]))
-    env.close()
-
-
-def test_no_wrapper_in_a_wrapper() -> None:
-    with pytest.raises(UnsupportedEnvironmentError, match="already"):
-        WorldModelRewardWrapper(
-            RecordEpisodeStatistics(wrapped_toy(0)), world_model=SquareWorldModel()
-        )
-    vector = WorldModelRewardVectorWrapper(
-        make("sync", toy, AutoresetMode.NEXT_STEP), world_model=SquareWorldModel()
-    )
-    with pytest.raises(UnsupportedEnvironmentError, match="already"):
-        WorldModelRewardVectorWrapper(vector, world_model=SquareWorldModel())
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"anchor_fraction": 1.5}, r"fraction must lie in \[0, 1\], got 1.5"),
-        ({"anchor_fraction": float("nan")}, r"fraction must lie in \[0, 1\], got nan"),
-        ({"world_model": "no-such-model"}, "world_model='no-such-model'"),
-        ({"first_group": -1}, "first_group=-1"),
-        ({"group_stride": 0}, "group_stride=0"),
-    ],
-)
-def test_bad_arguments_are_named_and_leave_the_environment_as_it_was(
-    arguments: dict[str, Any], message: str
-) -> None:
-    env = CountingEnv()
-    executor = env.executor
-    with pytest.raises(ValueError, match=message):
-        WorldModelRewardWrapper(env, **{"world_model": SquareWorldModel(), **arguments})
-    assert env.executor is executor
-
-
-def test_environments_without_an_executor_are_refused() -> None:
-    with pytest.raises(UnsupportedEnvironmentError, match="no executor"):
-        WorldModelRewardWrapper(gym.make("CartPole-v1"), world_model=SquareWorldModel())
-    with pytest.raises(UnsupportedEnvironmentError, match="no executor"):
-        WorldModelRewardVectorWrapper(
-            SyncVectorEnv([lambda: gym.make("CartPole-v1")]), world_model=SquareWorldModel()
-        )
-
-
-class BadWorldModel(SquareWorldModel):
-    """Breaks the contract in a way of one's choice."""
-
-    def __init__(self, how: str) -> None:
-        super().__init__()
-        self.how = how
-
-    def execute(self, executions: Any) -> list[Outcome]:
-        score = {"nan": float("nan"), "high": 1.5}.get(self.how, 0.5)
-        outcomes = [Outcome(Status.COMPLETED, score, source=Source.PREDICTED) for _ in executions]
-        return outcomes + outcomes if self.how == "length" else outcomes
-
-
-@pytest.mark.parametrize("how", ["nan", "high", "length"])
-def test_a_world_model_that_breaks_its_contract_is_named(how: str) -> None:
-    env = WorldModelRewardWrapper(CountingEnv(), world_model=BadWorldModel(how))
-    env.reset()
-    with pytest.raises(WorldModelError, match="BadWorldModel"):
-        env.step(1)
-
-
-def test_a_failed_prediction_has_no_score() -> None:
-    class Silent(SquareWorldModel):
-        def execute(self, executions: Any) -> list[Outcome]:
-            return [Outcome.unscored("did not parse", Source.PREDICTED) for _ in executions]
-
-    env = WorldModelRewardWrapper(CountingEnv(), world_model=Silent(), anchor_fraction=0.0)
-    env.reset()
-    _, reward, _, _, info = env.step(1)
-    assert (reward, info["wmrl/valid"]) == (0.0, False)
-    assert np.isnan(info["wmrl/score_calibrated"])
-
-
-def test_stepping_before_reset_is_an_error() -> None:
-    with pytest.raises(RuntimeError, match="reset"):
-        wrapped_toy(0).step(1)
-
-
-def test_state_continues_the_stream() -> None:
-    def fresh() -> WorldModelRewardWrapper:
-        return WorldModelRewardWrapper(
-            CountingEnv(length=1),
-            world_model=SquareWorldModel(),
-            anchor_fraction=0.5,
-            correction_options={"min_pairs": 4, "warmup_groups": 2},
-        )
-
-    def episodes(env: WorldModelRewardWrapper, count: int) -> list[Any]:
-        infos = []
-        for _ in range(count):
-            env.reset(seed=0)
-            infos.append(env.step(len(infos) % 4)[4])
-            if len(infos) % 5 == 0:
-                env.update()
-        return infos
-
-    through = fresh()
-    episodes(through, 23)
-    resumed = fresh()
-    resumed.load_state_dict(pickle.loads(pickle.dumps(through.state_dict())))
-    a, b = episodes(through, 20), episodes(resumed, 20)
-    assert_same(a[-1], b[-1], "info")
-    assert_same(through.update(), resumed.update(), "diagnostics")
-
-
-def test_delegation() -> None:
-    env = WorldModelRewardWrapper(CountingEnv(render_mode="ansi"), world_model=SquareWorldModel())
-    env.reset(seed=4)
-    env.step(1)
-    assert env.render() == "0:1"
-    assert env.render_mode == "ansi"
-    assert env.metadata["render_modes"] == ["ansi"]
-    assert env.np_random is env.unwrapped.np_random
-    env.close()
-    env.close()
-
-
-def test_pickle_and_deepcopy() -> None:
-    env = wrapped_toy(0)
-    env.reset(seed=0)
-    for twin in (copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
-        twin.reset(seed=0)
-        assert twin.unwrapped.executor is twin.anchored
-        assert twin.step(1)[1] == true_score("0:0:1") ** 2 or twin.step(1)[4]["wmrl/anchor"]
-
-
-def test_constructor_arguments_are_all_recorded() -> None:
-    source = ast.parse(
-        inspect.getsource(WorldModelRewardWrapper.__init__).lstrip().replace("\n    ", "\n")
-    )
-    call = next(
-        node
-        for node in ast.walk(source)
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "RecordConstructorArgs.__init__"
-    )
-    recorded = {k.arg for k in call.keywords} - {"_disable_deepcopy"}
-    assert recorded == set(inspect.signature(WorldModelRewardWrapper).parameters) - {"env"}
-
-
-def spec_json() -> str:
-    env = WorldModelRewardWrapper(
-        gym.make("tests.wrappers.toys:tests/Counting-v0", length=2),
-        world_model="tests.wrappers.toys:SquareWorldModel",
-        anchor_fraction=0.25,
-        seed=9,
-        correction_options={"min_pairs": 7},
-    )
-    spec = env.spec
-    assert spec is not None
-    return spec.to_json()
-
-
-def run_from_json(text: str) -> list[Any]:
-    import tests.wrappers.toys  # registers the id in a spawned process  # noqa: F401
-
-    env = gym.make(gym.envs.registration.EnvSpec.from_json(text))
-    infos = []
-    for _ in range(12):
-        env.reset(seed=2)
-        env.step(1)
-        infos.append(env.step(2)[4])
-    return [(info["wmrl/group"], info["wmrl/anchor"], info["wmrl/source"]) for info in infos]
-
-
-def test_spec_round_trip_and_a_spawned_worker_agree() -> None:
-    text = spec_json()
-    assert json.loads(text)["additional_wrappers"][0]["kwargs"]["anchor_fraction"] == 0.25
-    here = run_from_json(text)
-    assert sum(anchor for _, anchor, _ in here) == 3
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        assert pool.apply(run_from_json, (text,)) == here
 
 
 @pytest.mark.parametrize("fraction", [0.1, 0.25])
