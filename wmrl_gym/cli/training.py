@@ -174,26 +174,14 @@ def load_agent(
 
 
 def _make_agent(config: TrainConfig, environment: VectorEnv[Any, Any, Any]) -> Agent:
+    shared: dict[str, Any] = {
+        "learning_rate": config.learning_rate,
+        "n_epochs": config.epochs,
+        "ent_coef": config.entropy,
+        "seed": config.seed,
+        "device": config.device,
+    }
+    size, groups = config.group_size, config.groups_per_batch
     if config.algorithm == "grpo":
-        return GRPO(
-            "MlpPolicy",
-            environment,
-            group_size=config.group_size,
-            groups_per_batch=config.groups_per_batch,
-            learning_rate=config.learning_rate,
-            n_epochs=config.epochs,
-            ent_coef=config.entropy,
-            seed=config.seed,
-            device=config.device,
-        )
-    return WeightedPPO(
-        "MlpPolicy",
-        environment,
-        n_steps=config.groups_per_batch,
-        learning_rate=config.learning_rate,
-        n_epochs=config.epochs,
-        ent_coef=config.entropy,
-        batch_size=config.group_size * config.groups_per_batch,
-        seed=config.seed,
-        device=config.device,
-    )
+        return GRPO("MlpPolicy", environment, group_size=size, groups_per_batch=groups, **shared)
+    return WeightedPPO("MlpPolicy", environment, n_steps=groups, batch_size=size * groups, **shared)
