@@ -26,6 +26,10 @@ class MissingDependencyError(WMRLError, ImportError):
     """An optional dependency is not installed; the message names the extra that brings it."""
 
 
+class ClusterError(WMRLError):
+    """A Ray cluster cannot be reached, or its workers cannot carry out executions."""
+
+
 class UnsupportedEnvironmentError(WMRLError, TypeError):
     """An environment lacks what a wrapper or an agent needs."""
 

@@ -2,14 +2,18 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.executors.contract import ExecutorContract, executions
+from tests.executors.ray_toys import MakeJob
 from wmrl_gym import Execution, Outcome, PooledExecutor, Status
 
 
-def executions(*artifacts: str) -> list[Execution]:
-    return [Execution("task", artifact) for artifact in artifacts]
+class TestContract(ExecutorContract):
+    def executor(self, directory: Path, **options: Any) -> PooledExecutor:
+        return PooledExecutor(MakeJob(directory)(), workers=2, **options)
 
 
 def scored(execution: Execution) -> Outcome:

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import os
+import signal
+
 import pytest
 
-from wmrl_gym.sandboxes.exchange import HeadTail
+from wmrl_gym.sandboxes.exchange import Conversation, HeadTail
 from wmrl_gym.sandboxes.guest.wire import Decoder, encode
 
 
@@ -37,3 +40,17 @@ def test_messages_survive_any_cut(step: int) -> None:
     decoder = Decoder()
     got = [m for i in range(0, len(stream), step) for m in decoder.feed(stream[i : i + step])]
     assert got == [({**header, "size": len(payload)}, payload) for header, payload in sent]
+
+
+def test_a_fork_does_not_hide_that_the_guest_is_gone() -> None:
+    conversation = Conversation()
+    fork = os.fork()
+    if fork == 0:
+        signal.pause()
+    conversation.release_guest()
+    conversation.channel.settimeout(5.0)
+    assert conversation.channel.recv(1) == b""
+    assert os.read(conversation.stdout, 1) == b""
+    conversation.close()
+    os.kill(fork, signal.SIGKILL)
+    os.waitpid(fork, 0)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 import uuid
@@ -119,48 +117,6 @@ def test_a_fork_of_the_caller_has_a_server_of_its_own(server: ForkServerSandbox)
     _, status = os.waitpid(pid, 0)
     assert os.waitstatus_to_exitcode(status) == 0
     assert server.run(job("print('parent')")).stdout == "parent\n"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("backend", "number"),
-    [
-        ("forkserver", signal.SIGKILL),
-        ("forkserver", signal.SIGINT),
-        ("bubblewrap", signal.SIGKILL),
-        ("landlock", signal.SIGKILL),
-    ],
-)
-def test_nothing_outlives_the_caller(backend: str, number: int) -> None:
-    mark = f"MARK={uuid.uuid4()}"
-    name, value = mark.split("=")
-    script = f"""
-import os, sys, threading
-from wmrl_gym.sandboxes import Job, select_sandbox
-sandbox = select_sandbox({backend!r})
-code = b"import os, time\\nos.fork()\\nos.setsid() if os.fork() == 0 else 0\\ntime.sleep(60)"
-run = lambda: sandbox.run(Job(files={{"main.py": code}}, env={{{name!r}: {value!r}}}))
-threading.Thread(target=run, daemon=True).start()
-if os.fork() == 0:  # a sleeping fork that holds copies of all descriptors
-    import time; time.sleep(6); os._exit(0)
-print("started", flush=True)
-threading.Event().wait()
-"""
-    environment = {**os.environ, name: value}
-    caller = subprocess.Popen(
-        [sys.executable, "-c", script],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    assert caller.stdout is not None
-    assert caller.stdout.readline() == "started\n"
-    time.sleep(1.5)
-    caller.send_signal(number)
-    caller.wait(20)
-    caller.stdout.close()
-    assert wait_until_gone(mark, timeout_s=20.0) == []
 
 
 @pytest.mark.slow

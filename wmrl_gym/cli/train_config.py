@@ -59,8 +59,15 @@ class TrainConfig:
     """Seed of the policy, the groups and the anchors."""
     sandbox: str = "auto"
     """Sandbox back end; passed to environments with tasks."""
+    executor: Literal["pool", "ray"] = "pool"
+    """Where real executions run: on this machine, or on a Ray cluster; passed to environments with
+    tasks."""
+    address: str | None = None
+    """Address of the Ray cluster, host:port, or "auto" for the one of this machine; if not given,
+    Ray is started here unless it runs."""
     workers: int | None = None
-    """Real executions at once; one per usable core if not given."""
+    """Real executions at once on this machine; one per usable core if not given. On a cluster,
+    its resources say."""
     device: str = "auto"
     """Device of the policy: "cpu", "cuda", or "auto"."""
 
@@ -70,6 +77,12 @@ class TrainConfig:
                 raise ValueError(f"{name}={getattr(self, name)} must be at least 1")
         if self.evaluation_episodes < 0:
             raise ValueError(f"evaluation_episodes={self.evaluation_episodes} is negative")
+        if self.executor != "ray" and self.address is not None:
+            raise ValueError(f"address={self.address!r} needs executor='ray'")
+        if self.executor == "ray" and self.workers is not None:
+            raise ValueError(f"workers={self.workers} needs executor='pool'")
+        if self.executor == "ray" and not self.tasks:
+            raise ValueError("executor='ray' needs an environment with tasks")
 
     @property
     def evaluation_tasks(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from wmrl_gym.agents import GRPO, WeightedPPO
 from wmrl_gym.cli.run_directory import RunDirectory, replace_file
 from wmrl_gym.cli.train_config import TrainConfig
 from wmrl_gym.errors import RunError
-from wmrl_gym.executors import PooledExecutor
+from wmrl_gym.executors import StoringExecutor
 from wmrl_gym.wrappers import BatchedExecution, WorldModelRewardVectorWrapper
 
 Agent = GRPO | WeightedPPO
@@ -40,6 +40,8 @@ def make_environment(
             "workers": config.workers,
             "store": store,
         }
+        if config.executor != "pool":
+            arguments |= {"executor": config.executor, "address": config.address}
     vector: VectorEnv[Any, Any, Any] = gym.make_vec(
         config.env,
         num_envs=num_envs,
@@ -76,6 +78,9 @@ class TrainingRun:
             store=store,
         )
         self.real = environment.executor
+        # Asked now, so that a cluster that cannot be reached is found out at the start.
+        self.workers = self.real.workers if isinstance(self.real, StoringExecutor) else 1
+        """Real executions that run at once."""
         self.environment: VectorEnv[Any, Any, Any] = environment
         self.rewards: WorldModelRewardVectorWrapper | None = None
         if config.world_model != NO_WORLD_MODEL:
@@ -141,7 +146,7 @@ class TrainingRun:
         self.environment.close()
 
     def _real_totals(self) -> dict[str, float]:
-        if not isinstance(self.real, PooledExecutor):
+        if not isinstance(self.real, StoringExecutor):
             return {}
         counts = self.real.counts
         return {
@@ -152,10 +157,10 @@ class TrainingRun:
 
     def _seconds_saved(self, totals: dict[str, float]) -> float:
         """Avoided executions at the mean duration of the real ones, all workers kept busy."""
-        if not totals["executions_real"] or not isinstance(self.real, PooledExecutor):
+        if not totals["executions_real"] or not isinstance(self.real, StoringExecutor):
             return 0.0
         mean = totals["seconds_real"] / totals["executions_real"]
-        return totals["executions_avoided"] * mean / self.real.workers
+        return totals["executions_avoided"] * mean / self.workers
 
 
 def save_agent(agent: Agent) -> bytes:

@@ -26,6 +26,8 @@ class Backend(ABC):
 
     name: str
     guarantees = GUARANTEES
+    passes_gpus = False
+    """Whether a job can be given GPUs."""
 
     _prefix: Prefix | None = None
 
@@ -58,9 +60,15 @@ class Backend(ABC):
         """Run one job. Never raises for what the program did.
 
         Raises:
-            ValueError: `job` cannot be run by any back end; see `check_job`.
+            ValueError: `job` cannot be run by any back end, see `check_job`, or it asks for
+                GPUs of one that cannot pass them through.
         """
         check_job(job)
+        if job.limits.gpus and not self.passes_gpus:
+            raise ValueError(
+                f"limits.gpus={job.limits.gpus}: the back end {self.name!r} cannot pass GPUs "
+                "through; use 'docker'"
+            )
         try:
             exchange = self._attempt(job)
         except (OSError, ImportError, SandboxUnavailableError) as error:
@@ -90,14 +98,15 @@ class Backend(ABC):
             return self._probe
 
     def _try_out(self) -> Probe:
-        enforces = self.guarantees
-        if not seccomp.available():
-            # Without a filter a job can put memory where only a cgroup would count it.
-            enforces -= {"tree_memory"}
+        enforces = self._promises()
         reason = self._missing() or trial.find_fault(self.run, enforces)
         if reason:
             return Probe(self.name, works=False, reason=reason)
         return Probe(self.name, works=True, enforces=enforces)
+
+    def _promises(self) -> frozenset[str]:
+        # Without a filter a job can put memory where only a cgroup would count it.
+        return self.guarantees if seccomp.available() else self.guarantees - {"tree_memory"}
 
     def close(self) -> None:
         """End helper processes and remove what is left over; safe to call twice."""

@@ -44,6 +44,8 @@ class Limits:
     """Size of any one file that the job writes, in MiB, and of each output collected."""
     scratch_mb: int = 512
     """Size of all that the job writes, in MiB, where the back end can bound it."""
+    gpus: int = 0
+    """GPUs leased to the job alone; only the back end "docker" can pass them through."""
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,15 @@ import os
 import selectors
 import socket
 import time
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from wmrl_gym.sandboxes.guest import wire
 
-_START_S = 120.0
+START_S = 120.0
 """Time for the walls to be put up, before the job's own time begins; hosts can be busy."""
-_GRACE_S = 60.0
+GRACE_S = 60.0
 """Time beyond the wall limit for the guest to kill the tree and send outputs."""
 _CHUNK = 1 << 18
 
@@ -62,13 +63,18 @@ class Exchange:
 
 
 class Conversation:
-    """Descriptors that connect the caller with the guest of one job."""
+    """Descriptors that connect the caller with the guest of one job.
+
+    A fork of the caller loses them: with copies of them it would hide the death of either
+    side from the other.
+    """
 
     def __init__(self) -> None:
         self.channel, self.guest_channel = socket.socketpair()
         self.stdout, self.guest_stdout = os.pipe()
         self.stderr, self.guest_stderr = os.pipe()
-        self._is_guest_open = True
+        self._is_open = self._is_guest_open = True
+        _conversations.add(self)
 
     @property
     def guest_descriptors(self) -> list[int]:
@@ -86,16 +92,18 @@ class Conversation:
     def close(self) -> None:
         """Close everything on this side; a guest that still runs ends its job at once."""
         self.release_guest()
-        self.channel.close()
-        os.close(self.stdout)
-        os.close(self.stderr)
+        if self._is_open:
+            self._is_open = False
+            self.channel.close()
+            os.close(self.stdout)
+            os.close(self.stderr)
 
     def hold(self, request: bytes, wall_s: float, output_bytes: int) -> Exchange:
         """Send `request` and take in all that the guest says, within its time."""
         exchange = Exchange()
         out, err = HeadTail(output_bytes), HeadTail(output_bytes)
         try:
-            self.channel.settimeout(_START_S)
+            self.channel.settimeout(START_S)
             self.channel.sendall(request)
         except OSError:
             pass  # the guest is gone; what it said before tells why
@@ -106,7 +114,7 @@ class Conversation:
 
     def _listen(self, exchange: Exchange, wall_s: float, streams: dict[int, HeadTail]) -> str:
         decoder = wire.Decoder()
-        deadline = time.monotonic() + _START_S
+        deadline = time.monotonic() + START_S
         with selectors.DefaultSelector() as selector:
             selector.register(self.channel, selectors.EVENT_READ)
             for descriptor in streams:
@@ -120,12 +128,23 @@ class Conversation:
                     exchange.messages += (new := list(decoder.feed(data)))
                     kinds = {header["kind"] for header, _ in new}
                     if "started" in kinds:
-                        deadline = time.monotonic() + wall_s + _GRACE_S
+                        deadline = time.monotonic() + wall_s + GRACE_S
                     if not data or kinds & {"exit", "error"}:
                         # The job's processes are gone: what they wrote is in the pipes.
                         _empty(streams)
                         return "" if data else "the sandbox ended without an answer"
         return "the sandbox did not answer in time"
+
+
+_conversations: weakref.WeakSet[Conversation] = weakref.WeakSet()
+
+
+def _close_all() -> None:
+    for conversation in list(_conversations):
+        conversation.close()
+
+
+os.register_at_fork(after_in_child=_close_all)
 
 
 def _receive(channel: socket.socket) -> bytes:

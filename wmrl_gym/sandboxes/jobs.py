@@ -25,6 +25,10 @@ _KILLED = {
     "scratch": "\nKilled: more files written than the limit of {scratch_mb} MiB allows.\n",
     "processes": "\nKilled: more processes than the limit of {processes}.\n",
 }
+_CHILD_OUT_OF_MEMORY = "\nA process was killed by the memory limit of {memory_mb} MiB.\n"
+
+GPU_VARIABLE = "CUDA_VISIBLE_DEVICES"
+"""Set for every job: libraries take all GPUs of the machine where it is not."""
 
 _OUT_OF_MEMORY = re.compile(r"(\w+\.)*_?(Array)?MemoryError\b|.*std::bad_alloc")
 """Last line of stderr of a program that an allocation failed."""
@@ -35,7 +39,8 @@ def check_job(job: Job) -> None:
 
     Raises:
         ValueError: A name is not a plain file name, `entry` is not among `files`, a data
-            directory does not exist, or a limit is not a positive number.
+            directory does not exist, a variable cannot be set, or a limit is not a positive
+            number.
     """
     for field, names in (("files", job.files), ("outputs", job.outputs), ("data", job.data)):
         for name in names:
@@ -47,12 +52,24 @@ def check_job(job: Job) -> None:
             raise ValueError(f"data name {name!r} is taken; call it neither of {layout.RESERVED}")
         if not path.is_dir():
             raise ValueError(f"data[{name!r}]={str(path)!r} is not a directory")
-    for key, value in job.env.items():
+    _check_environment(job.env)
+    _check_limits(job.limits)
+
+
+def _check_environment(env: Mapping[str, str]) -> None:
+    for key, value in env.items():
         if not key or "=" in key or "\0" in key + value:
             raise ValueError(f"env[{key!r}]={value!r} is not a valid environment variable")
-    for field, limit in dataclasses.asdict(job.limits).items():
-        if limit is not None and not 0 < limit < math.inf:
+    if GPU_VARIABLE in env:
+        raise ValueError(f"env must not set {GPU_VARIABLE}: ask for GPUs by limits.gpus")
+
+
+def _check_limits(limits: Limits) -> None:
+    for field, limit in dataclasses.asdict(limits).items():
+        if field != "gpus" and limit is not None and not 0 < limit < math.inf:
             raise ValueError(f"limits.{field} must be positive and finite, got {limit!r}")
+    if limits.gpus < 0:
+        raise ValueError(f"limits.gpus={limits.gpus} must be at least 0")
 
 
 def _require_plain(field: str, name: str) -> None:
@@ -74,6 +91,10 @@ def request_of(job: Job, python: Path, *, workdir: str, home: str) -> tuple[Head
     - `own_userns`: whether a root watcher gives the job a user namespace of its own
     - `other_processes`: threads that count against the limit but are not the job's
     - `scratch`: directory whose size to watch, and to remove in the end, or `None`
+    - `writable`: paths of other file systems than the working directory's whose use counts
+    - `own_cgroup`: whether the watcher and the job have a memory cgroup to themselves
+    - `directories`: what the watcher has to make before the job starts, in a container
+    - `deadline_s`: when the watcher has to end whatever happens, in a container
     """
     header: Header = {
         "files": [(name, len(content)) for name, content in job.files.items()],
@@ -91,6 +112,10 @@ def request_of(job: Job, python: Path, *, workdir: str, home: str) -> tuple[Head
         "own_userns": True,
         "other_processes": 0,
         "scratch": None,
+        "writable": [],
+        "own_cgroup": False,
+        "directories": [],
+        "deadline_s": None,
     }
     return header, b"".join(job.files.values())
 
@@ -111,6 +136,8 @@ def environment(job: Job, python: Path, home: str) -> dict[str, str]:
         "MKL_NUM_THREADS": threads,
         "LOKY_MAX_CPU_COUNT": threads,
         **job.env,
+        # The leased ones are the only ones a job sees, so that their numbers start at 0.
+        GPU_VARIABLE: ",".join(map(str, range(job.limits.gpus))),
     }
 
 
@@ -144,9 +171,13 @@ def failed(backend: str, error: str) -> JobResult:
 
 
 def _status_of(report: Header, stderr: str, limits: Limits) -> tuple[JobStatus, str]:
-    cause = report["cause"]
+    cause, values = report["cause"], dataclasses.asdict(limits)
     if cause != "exited":
-        return _STATUS[cause], stderr + _KILLED.get(cause, "").format(**dataclasses.asdict(limits))
+        return _STATUS[cause], stderr + _KILLED.get(cause, "").format(**values)
+    if report["oom_kills"]:
+        # A program that lost a child and says that all is well has not done what it should.
+        status = JobStatus.OUT_OF_MEMORY if report["code"] else JobStatus.ERROR
+        return status, stderr + _CHILD_OUT_OF_MEMORY.format(**values)
     if report["code"] == 0:
         return JobStatus.OK, stderr
     last_line = stderr.rstrip().rpartition("\n")[2]

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from wmrl_gym.sandboxes.runtime import Runtime
 
+ROOM = "/kaggle"
 WORKDIR = "/kaggle/working"
 HOME = "/kaggle/tmp"
 RESERVED = frozenset({"working", "tmp", "shm"})

@@ -1,70 +1,33 @@
-"""The prefix: a virtual environment on disk that shows a job the packages of its runtime only.
-
-It lasts as long as its owner. One whose owner was killed is removed by the next that is made;
-a lock, which the kernel drops with the owner, tells the two apart.
-"""
+"""The prefix: a virtual environment on disk that shows a job the packages of its runtime only."""
 
 from __future__ import annotations
 
-import fcntl
-import os
 import shutil
 import sysconfig
-import tempfile
-from io import FileIO
 from pathlib import Path
 
+from wmrl_gym.sandboxes.owned import OwnedDirectory
 from wmrl_gym.sandboxes.runtime import Runtime
 
-_NAME = "wmrl-gym-prefix-"
-_LOCK = "lock"
+PREFIX_NAME = "wmrl-gym-prefix-"
+"""How the names of the directories begin."""
 
 
-class Prefix:
-    """A directory with a virtual environment in it.
+class Prefix(OwnedDirectory):
+    """A directory with a virtual environment in it, which lasts as long as its owner.
 
     Beside that it holds `etc`, the job's `/etc`, and two empty directories: `root`, to mount
     a job's root on, and `empty`, to cover a masked directory with.
     """
 
     def __init__(self, runtime: Runtime) -> None:
-        # Not below /tmp, which a job sees as a directory of its own.
-        parent = "/var/tmp" if os.access("/var/tmp", os.W_OK) else tempfile.gettempdir()
-        _sweep(Path(parent))
-        self.path = Path(tempfile.mkdtemp(prefix=_NAME, dir=parent)).resolve()
-        self._lock = _take_lock(self.path)
+        super().__init__(PREFIX_NAME)
         _fill(self.path, runtime)
 
     @property
     def python(self) -> Path:
         """The interpreter of jobs."""
         return self.path / "bin" / "python"
-
-    def disown(self) -> None:
-        """In a fork of the owner: leave the directory to the owner."""
-        self._lock.close()
-
-    def remove(self) -> None:
-        """Remove the directory."""
-        shutil.rmtree(self.path, ignore_errors=True)
-        self._lock.close()
-
-
-def _take_lock(path: Path) -> FileIO:
-    lock = FileIO(path / "new-lock", "x")
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    (path / "new-lock").rename(path / _LOCK)  # only now may others take it for abandoned
-    return lock
-
-
-def _sweep(parent: Path) -> None:
-    for lock in parent.glob(f"{_NAME}*/{_LOCK}"):
-        try:
-            with FileIO(lock, "r") as file:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(lock.parent, ignore_errors=True)
-        except OSError:
-            continue  # in use, or another user's
 
 
 def _fill(prefix: Path, runtime: Runtime) -> None:
@@ -79,12 +42,23 @@ def _fill(prefix: Path, runtime: Runtime) -> None:
     for package in runtime.packages:
         (site / package.name).symlink_to(package)
     _write_etc(prefix / "etc")
-    prefix.chmod(0o755)  # jobs of root run as nobody
+    _open_to_all(prefix)  # jobs of root run as nobody, whatever umask root has
+
+
+def _open_to_all(path: Path) -> None:
+    if path.is_symlink():
+        return
+    path.chmod(0o755 if path.is_dir() else 0o644)
+    for child in path.iterdir() if path.is_dir() else ():
+        _open_to_all(child)
 
 
 def _write_etc(etc: Path) -> None:
     (etc / "passwd").write_text("root:x:0:0::/:\nnobody:x:65534:65534::/tmp:/bin/sh\n")
     (etc / "group").write_text("root:x:0:\nnogroup:x:65534:\n")
+    (etc / "hosts").write_text("127.0.0.1 localhost\n")
+    for name in ("hostname", "resolv.conf"):  # Docker mounts files of its own on these three
+        (etc / name).touch()
     cache, alternatives = Path("/etc/ld.so.cache"), Path("/etc/alternatives")
     if cache.exists():
         shutil.copyfile(cache, etc / cache.name)

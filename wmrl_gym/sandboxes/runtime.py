@@ -53,8 +53,15 @@ _PRELOAD = (
 _SYSTEM = ("/bin", "/lib", "/lib64", "/usr/bin", "/usr/lib", "/usr/lib64", "/usr/share/zoneinfo")
 _FOREIGN = ("python*/site-packages", "python*/dist-packages", "R")
 """Within a library directory: packages that are not ours to show."""
-_ANSWERS = ("sklearn/datasets/data", "sklearn/datasets/images", "sklearn/datasets/tests")
-"""Within site-packages: data that tasks are made from."""
+ANSWERS = (
+    *("sklearn/datasets/data", "sklearn/datasets/images", "sklearn/datasets/tests"),
+    *("pydoc_data", "wsgiref", "xmlrpc"),
+)
+"""Within site-packages or a standard library: data that tasks are made from.
+
+The three packages of the standard library are texts to a language model, and nothing that jobs
+may use needs them.
+"""
 
 
 @dataclass(frozen=True)
@@ -140,9 +147,15 @@ def _masked(trees: list[Path], packages: tuple[Path, ...]) -> set[Path]:
     foreign = {found for tree in trees for pattern in _FOREIGN for found in tree.glob(pattern)}
     # A standard library lies beside its site-packages in some layouts, around it in others.
     foreign |= {tree / name for tree in trees for name in ("site-packages", "dist-packages")}
-    answers = {package.parent / name for package in packages for name in _ANSWERS}
+    answers = {place / name for place in _libraries(trees, packages) for name in ANSWERS}
     test_data = {found for package in packages for found in _test_data(package)}
     return {path.resolve() for path in foreign | answers | test_data if path.is_dir()}
+
+
+def _libraries(trees: list[Path], packages: tuple[Path, ...]) -> set[Path]:
+    """Directories that are imported from, those of other interpreters among them."""
+    standard = {found for tree in trees for found in (tree, *tree.glob("python*"))}
+    return standard | {package.parent for package in packages}
 
 
 def _test_data(package: Path) -> list[Path]:

@@ -11,13 +11,20 @@ from wmrl_gym.errors import SandboxUnavailableError
 from wmrl_gym.sandboxes.backend import Backend
 from wmrl_gym.sandboxes.base import GUARANTEES, Probe, Sandbox
 from wmrl_gym.sandboxes.bubblewrap import BubblewrapSandbox
+from wmrl_gym.sandboxes.docker import DockerSandbox
 from wmrl_gym.sandboxes.forkserver import ForkServerSandbox
 from wmrl_gym.sandboxes.landlock import LandlockSandbox
 from wmrl_gym.sandboxes.unsafe import UnsafeSubprocess
 
 _BACKENDS: dict[str, type[Backend]] = {
     kind.name: kind
-    for kind in (ForkServerSandbox, BubblewrapSandbox, LandlockSandbox, UnsafeSubprocess)
+    for kind in (
+        ForkServerSandbox,
+        BubblewrapSandbox,
+        LandlockSandbox,
+        DockerSandbox,
+        UnsafeSubprocess,
+    )
 }
 BACKEND_NAMES = tuple(_BACKENDS)
 """Names that `select_sandbox` takes, besides "auto"; "auto" tries them in this order."""
@@ -26,7 +33,8 @@ _VARIABLE = "WMRL_GYM_SANDBOX"
 _MEND = (
     "Install bubblewrap, or allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, "
     "kernel.apparmor_restrict_unprivileged_userns=0; in a container, start it with the right to "
-    "create namespaces), or use a kernel with Landlock (Linux 6.12)."
+    "create namespaces), or use a kernel with Landlock (Linux 6.12), or start a Docker engine "
+    'and run: pip install "wmrl-gym[docker]" && wmrl-gym sandbox build.'
 )
 
 _shared: dict[tuple[int, str], Backend] = {}

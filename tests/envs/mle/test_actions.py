@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wmrl_gym.envs.mle.actions import ActionKind, parse_action
+from wmrl_gym.envs.mle.actions import Action, ActionKind, parse_action
 
 SCRIPT = "import pandas as pd\nprint(1)\n"
 
@@ -37,6 +37,21 @@ def test_understood(text: str, kind: ActionKind, code: str | None, topic: str) -
 
 
 @pytest.mark.parametrize(
+    ("text", "choice"),
+    [
+        ("submit 2", 2),
+        ("submit #12", 12),
+        ('{"action": "submit", "choice": 3}', 3),
+        ("submit", None),
+        ("submit it", None),
+        ("submit 12345678901234567890", None),
+    ],
+)
+def test_a_choice_among_the_submissions(text: str, choice: int | None) -> None:
+    assert parse_action(text) == Action(ActionKind.SUBMIT, choice=choice)
+
+
+@pytest.mark.parametrize(
     ("text", "problem"),
     [
         ("", "neither"),
@@ -49,6 +64,7 @@ def test_understood(text: str, kind: ActionKind, code: str | None, topic: str) -
         ('{"action": ["submit"]}', "action="),
         ('{"action": "submit", "code": 3}', "not a string"),
         ("```json\n[1]\n```", "not an object"),
+        (f"submit 1\n```python\n{SCRIPT}```", "not both"),
     ],
 )
 def test_malformed(text: str, problem: str) -> None:

@@ -65,7 +65,8 @@ def test_the_briefing_says_all_that_is_needed(env: MLEEnv) -> None:
     ):
         assert part in text
     assert env.observation_space.contains(text)
-    assert info == {"task_index": 0, "turn": 0, "status": NO_EXECUTION, "score": 0.0}
+    nothing_yet = {"task_index": 0, "turn": 0, "score": 0.0, "submissions": 0, "handed_in": 0}
+    assert info == nothing_yet | {"status": NO_EXECUTION}
 
 
 def test_the_score_is_the_maximum_and_rewards_are_its_increments(env: MLEEnv) -> None:
@@ -108,6 +109,42 @@ def test_actions_that_execute_nothing(env: MLEEnv) -> None:
         assert expected in text
         assert (reward, info["status"]) == (0.0, NO_EXECUTION)
     assert env.executor.counts.executed == executed
+
+
+def test_the_agent_sees_the_public_metric_and_is_paid_by_the_private_one(env: MLEEnv) -> None:
+    text, reward, _, _, info = env.step(LOGISTIC)
+    task = load_task("wine-cultivar")
+    (outcome,) = env.executor.execute([env.propose(LOGISTIC)])
+    assert reward == info["score"] == outcome.score
+    assert f"Public {task.metric}: {outcome.details['metric_public']:.6g}" in text
+    assert f"{outcome.details['metric']:.5g}" not in text
+    assert f"public score {outcome.details['score_public']:.3f}" in text
+
+
+def test_submissions_are_capped() -> None:
+    env = MLEEnv(tasks=["wine-cultivar"], max_turns=6, max_submissions=2, timeout_s=30)
+    env.reset()
+    for action in (COPY_SAMPLE, CRASH, LOGISTIC):  # a crash grades nothing
+        env.step(action)
+    executed = env.executor.counts.executed + env.executor.counts.replayed
+    text, reward, terminated, _, info = env.step(LOGISTIC)
+    assert (reward, terminated, info["status"], info["submissions"]) == (0, False, NO_EXECUTION, 2)
+    assert "All 2 submissions are used" in text
+    assert env.executor.counts.executed + env.executor.counts.replayed == executed
+    text, reward, terminated, _, info = env.step("submit 1")
+    assert terminated
+    assert "submission 1" in text
+    assert (info["score"], reward < 0) == (pytest.approx(0.5, abs=0.01), True)
+    assert info["handed_in"] == 1
+    env.close()
+
+
+def test_submit_without_a_choice_hands_in_the_best_in_public(env: MLEEnv) -> None:
+    env.step(LOGISTIC)
+    _, _, _, _, info = env.step(COPY_SAMPLE)
+    best = info["score"]
+    _, reward, terminated, _, info = env.step("submit")
+    assert (reward, terminated, info["score"]) == (0.0, True, best)
 
 
 @pytest.mark.parametrize("action", ["hello", "```python\nprint(\n```", "{", "", "日本"])
@@ -200,6 +237,12 @@ def test_wrong_arguments_are_named() -> None:
         MLEEnv(tasks=["no-such-task"])
     with pytest.raises(ValueError, match="tasks"):
         MLEEnv(tasks=[])
+    with pytest.raises(ValueError, match="max_submissions=0"):
+        MLEEnv(max_submissions=0)
+    with pytest.raises(ValueError, match="either task='digits' or tasks="):
+        MLEEnv(task="digits", tasks=["diabetes"])
+    with pytest.raises(ValueError, match="executor='slurm'"):
+        MLEEnv(executor="slurm")
     with pytest.raises(ValueError, match="max_turns=0"):
         MLEEnv(max_turns=0)
     with pytest.raises(ValueError, match="timeout_s=-1"):

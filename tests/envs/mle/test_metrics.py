@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from wmrl_gym.envs.mle.metrics import METRICS
+from wmrl_gym.envs.mle.grading.guest.metrics import METRICS
 
 ABC = ("a", "b", "c")
 
@@ -72,23 +72,64 @@ def test_metrics_of_numbers(name: str, expected: float) -> None:
     assert METRICS[name].compute(answers, predictions) == pytest.approx(expected)
 
 
+def test_average_precision_weighs_the_precision_at_each_hit() -> None:
+    # By score: yes, no, yes, no. Precision 1 at recall 1/2, and 2/3 at recall 1.
+    answers, scores = np.array(["yes", "no", "yes", "no"]), np.array([0.9, 0.8, 0.7, 0.1])
+    value = METRICS["average_precision"].compute(answers, scores, ("no", "yes"))
+    assert value == pytest.approx((1 + 2 / 3) / 2)
+
+
+def test_bits_are_the_logarithm_to_base_two() -> None:
+    probabilities = np.array([[0.5, 0.5, 0.0], [0.0, 0.75, 0.25]])
+    assert METRICS["bits"].compute(np.array(["a", "c"]), probabilities, ABC) == pytest.approx(1.5)
+
+
+def test_mean_roc_auc_leaves_out_labels_that_no_row_or_every_row_has() -> None:
+    # First label: 3 of 4 pairs in order; second: all; the other two have no curve.
+    answers = np.array([[0, 0, 0, 1], [1, 1, 0, 1], [0, 0, 0, 1], [1, 0, 0, 1]], dtype=float)
+    scores = np.array(
+        [[0.1, 0.2, 0.5, 0.5], [0.9, 0.8, 0.1, 0.1], [0.4, 0.1, 0, 0], [0.3, 0, 1, 1]]
+    )
+    assert METRICS["mean_roc_auc"].compute(answers, scores) == pytest.approx((0.75 + 1) / 2)
+
+
+def test_concordance_counts_the_pairs_whose_order_is_known() -> None:
+    # Times 1, 2 (no event), 3, 4. Known pairs: 1 before 2, 3, 4 and 3 before 4.
+    answers = np.array([[1, 1], [2, 0], [3, 1], [4, 0]], dtype=float)
+    risks = np.array([0.9, 0.95, 0.5, 0.5])  # wrong, right, right, tied
+    assert METRICS["concordance"].compute(answers, risks) == pytest.approx(2.5 / 4)
+
+
+@pytest.mark.parametrize("name", ["rmse", "mae", "rmsle"])
+def test_several_targets_count_as_one_long_column(name: str) -> None:
+    answers, predictions = np.array([[0.0, 5.0], [2.0, 1.0]]), np.array([[1.0, 2.0], [2.0, 4.0]])
+    value = METRICS[name].compute(answers, predictions)
+    assert value == METRICS[name].compute(answers.ravel(), predictions.ravel())
+
+
+PERFECT = {
+    "labels": (np.array(list("abc")), np.array(list("abc")), ABC),
+    "score": (np.array(list("aab")), np.array([0.0, 0.1, 0.9]), ("a", "b")),
+    "probabilities": (np.array(list("abc")), np.eye(3), ABC),
+    "values": (np.array([1.0, 2.0]), np.array([1.0, 2.0]), ()),
+    "mean_roc_auc": (np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([[0.0, 1.0], [1.0, 0.0]]), ()),
+    "concordance": (np.array([[1.0, 1.0], [2.0, 0.0]]), np.array([0.9, 0.1]), ()),
+}
+"""Answers, perfect predictions and classes, by kind of prediction or name of the metric."""
+
+
 @pytest.mark.parametrize("name", sorted(METRICS))
 def test_the_optimum_is_what_a_perfect_submission_gets(name: str) -> None:
     metric = METRICS[name]
-    perfect = {
-        "labels": (np.array(list("abc")), np.array(list("abc")), ABC),
-        "score": (np.array(list("aab")), np.array([0.0, 0.1, 0.9]), ("a", "b")),
-        "probabilities": (np.array(list("abc")), np.eye(3), ABC),
-        "values": (np.array([1.0, 2.0]), np.array([1.0, 2.0]), ()),
-    }
-    value = metric.compute(*perfect[metric.prediction])
+    value = metric.compute(*PERFECT.get(name, PERFECT[metric.prediction]))
     assert value == pytest.approx(metric.optimum, abs=1e-12)
     assert type(value) is float
 
 
 def test_which_metrics_need_probabilities() -> None:
     needing = {name for name, metric in METRICS.items() if metric.needs_probabilities}
-    assert needing == {"log_loss", "roc_auc"}
+    classification = {"log_loss", "bits", "roc_auc", "average_precision", "mean_roc_auc"}
+    assert needing == {*classification, "concordance"}
 
 
 def test_direction_agrees_with_the_optimum() -> None:

@@ -12,10 +12,12 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env
 
 import wmrl_gym  # noqa: F401  # registers the ids
+from tests.envs.mle.toy_task import table_task
 from wmrl_gym.envs.mle.catalog import available_task_names
 from wmrl_gym.envs.mle.pipeline_env import MLEPipelineEnv
 from wmrl_gym.envs.mle.pipeline_script import render
 from wmrl_gym.envs.mle.pipeline_space import NVEC
+from wmrl_gym.errors import TaskError
 from wmrl_gym.outcomes import Outcome, Status
 
 TREE = np.array([1, 1, 0, 0, 3, 1, 1, 0, 0])
@@ -36,11 +38,22 @@ def test_the_observation_describes_the_task() -> None:
     assert not np.array_equal(observation, other)
 
 
-def test_every_task_fits_the_observation_space() -> None:
+def test_every_task_with_one_target_fits_the_observation_space() -> None:
     env = MLEPipelineEnv()
-    for name in available_task_names():
-        observation, _ = env.reset(options={"task": name})
+    tasks = [table_task(name) for name in available_task_names()]
+    kinds = ("binary", "multiclass", "regression")
+    suited = [t for t in tasks if t.kind in kinds and len(t.targets) == 1]
+    assert len(suited) > 40
+    for task in suited:
+        observation, _ = env.reset(options={"task": task.name})
         assert observation in env.observation_space
+
+
+def test_other_tasks_are_refused() -> None:
+    with pytest.raises(TaskError, match="'yeast-functions' is not one table with one target"):
+        MLEPipelineEnv(task="yeast-functions")
+    with pytest.raises(ValueError, match=r"options\['task'\]='yeast-functions'"):
+        MLEPipelineEnv().reset(options={"task": "yeast-functions"})
 
 
 def test_equal_seeds_draw_equal_tasks() -> None:

@@ -35,7 +35,9 @@ VARIATIONS = [
 ] + [{"model": model, "validation": "hold_out"} for model in DIMENSIONS[4].options]
 TARGETS: dict[str, dict[str, Any]] = {
     "roc_auc": {"kind": "binary", "classes": ("no", "yes")},
+    "average_precision": {"kind": "binary", "classes": ("no", "yes")},
     "log_loss": {"kind": "multiclass", "classes": ("9", "10", "2")},
+    "bits": {"kind": "multiclass", "classes": ("9", "10", "2")},
     "accuracy": {"kind": "binary", "classes": ("0", "1")},
     "macro_f1": {"kind": "multiclass", "classes": ("a", "b", "c")},
     "qwk": {"kind": "multiclass", "classes": ("0", "1", "2")},

@@ -1,8 +1,11 @@
-"""Positions and rungs against numbers worked out by hand."""
+"""Positions against numbers worked out by hand."""
 
 from __future__ import annotations
 
+import dataclasses
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,25 +14,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.envs.mle.toy_task import toy_task
-from wmrl_gym import Status
 from wmrl_gym.envs.mle.catalog import load_task, task_names
-from wmrl_gym.envs.mle.metrics import METRICS
-from wmrl_gym.envs.mle.scoring import ladder, position
-from wmrl_gym.envs.mle.task import Task
+from wmrl_gym.envs.mle.grading.guest.metrics import METRICS
+from wmrl_gym.envs.mle.scoring import position
+from wmrl_gym.envs.mle.table_task import TableTask
 from wmrl_gym.errors import TaskError
 
 FRAME = pd.DataFrame({"x": range(10), "y": range(10)})
 
 
 @pytest.fixture
-def errors(tmp_path: Path) -> Task:
+def errors(tmp_path: Path) -> TableTask:
     """Lower is better: 4 (position 0), 2 (0.4), 1 (0.8); half of the rest is 0.5 (1)."""
     references = {"dummy": 4.0, "boosted": 1.0, "linear": 2.0}
     return toy_task(tmp_path, FRAME, references=references)
 
 
 @pytest.fixture
-def shares(tmp_path: Path) -> Task:
+def shares(tmp_path: Path) -> TableTask:
     """Higher is better: 0.5 (position 0), 0.7 twice (0.4), 0.8 (0.8); then 0.9 (1)."""
     references = {"dummy": 0.5, "linear": 0.7, "neighbours": 0.7, "forest": 0.8}
     kind = {"kind": "binary", "metric": "roc_auc", "classes": ("0", "1")}
@@ -50,7 +52,7 @@ def shares(tmp_path: Path) -> Task:
         (0.0, 1.0),
     ],
 )
-def test_position_of_an_error(errors: Task, metric: float, expected: float) -> None:
+def test_position_of_an_error(errors: TableTask, metric: float, expected: float) -> None:
     assert position(errors, metric) == pytest.approx(expected)
 
 
@@ -67,7 +69,7 @@ def test_position_of_an_error(errors: Task, metric: float, expected: float) -> N
         (1.0, 1.0),
     ],
 )
-def test_position_with_tied_references(shares: Task, metric: float, expected: float) -> None:
+def test_position_with_tied_references(shares: TableTask, metric: float, expected: float) -> None:
     assert position(shares, metric) == pytest.approx(expected)
 
 
@@ -76,7 +78,37 @@ def test_a_perfect_reference_leaves_no_head_room(tmp_path: Path) -> None:
     assert [position(task, metric) for metric in (0.5, 0.25, 0.0)] == pytest.approx([0.4, 0.7, 1.0])
 
 
-@pytest.mark.parametrize("references", [{}, {"dummy": 1.0}, {"dummy": 1.0, "linear": 1.0}])
+def test_a_single_reference_and_the_optimum_are_a_scale(tmp_path: Path) -> None:
+    task = toy_task(tmp_path, FRAME, references={"sample": 4.0})
+    assert [position(task, m) for m in (5.0, 4.0, 3.0, 0.0)] == pytest.approx([0.0, 0.0, 0.25, 1.0])
+
+
+@dataclass(frozen=True, eq=False)
+class Foreign(TableTask):
+    """A task whose optimum nobody knows, or that comes with a leaderboard."""
+
+    leaderboard: tuple[float, ...] = ()  # type: ignore[misc]  # a field in place of a property
+    optimum: float | None = None  # type: ignore[misc]  # the same
+
+
+def foreign(directory: Path, **fields: Any) -> Foreign:
+    plain = toy_task(directory, FRAME)
+    return Foreign(**{f.name: getattr(plain, f.name) for f in dataclasses.fields(plain)} | fields)
+
+
+def test_without_an_optimum_the_scale_goes_on_beyond_the_best(tmp_path: Path) -> None:
+    task = foreign(tmp_path, references={"dummy": 4.0, "linear": 0.0})
+    assert [position(task, m) for m in (2.0, 0.0, -0.5, -1.0)] == pytest.approx(
+        [0.4, 0.8, 0.9, 1.0]
+    )
+
+
+def test_on_a_leaderboard_the_position_is_the_share_of_places(tmp_path: Path) -> None:
+    task = foreign(tmp_path, leaderboard=(1.0, 2.0, 2.0, 3.0))
+    assert [position(task, m) for m in (0.5, 1.5, 2.0, 3.5)] == [1.0, 0.75, 0.75, 0.0]
+
+
+@pytest.mark.parametrize("references", [{}, {"dummy": 0.0}, {"dummy": 0.0, "linear": 0.0}])
 def test_a_position_needs_two_values(tmp_path: Path, references: dict[str, float]) -> None:
     with pytest.raises(TaskError, match="two different values"):
         position(toy_task(tmp_path, FRAME, references=references), 0.5)
@@ -101,42 +133,13 @@ def test_position_is_continuous(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", task_names())
-def test_dummy_optimum_and_best_reference(name: str) -> None:
+def test_worst_and_best_reference_and_optimum(name: str) -> None:
     task = load_task(name)
     metric = METRICS[task.metric]
-    best = (max if metric.higher_is_better else min)(task.references.values())
-    assert len(task.references) >= 4
-    assert position(task, task.references["dummy"]) == 0.0
+    worst, best = sorted([min(task.references.values()), max(task.references.values())])
+    if not metric.higher_is_better:
+        worst, best = best, worst
+    assert len(task.references) >= 3
+    assert position(task, worst) == 0.0
     assert position(task, best) == pytest.approx(0.8)
     assert position(task, metric.optimum) == 1.0
-
-
-@pytest.mark.parametrize(
-    ("status", "score"),
-    [
-        (Status.MALFORMED, 0.0),
-        (Status.CRASHED, 0.1),
-        (Status.TIMED_OUT, 0.1),
-        (Status.OUT_OF_MEMORY, 0.1),
-        (Status.NO_RESULT, 0.2),
-        (Status.INVALID_RESULT, 0.2),
-        (Status.UNSCORED, None),
-    ],
-)
-def test_rungs_below_a_valid_result(status: Status, score: float | None) -> None:
-    assert ladder(status) == score
-
-
-@pytest.mark.parametrize(("position", "score"), [(0.0, 0.5), (0.4, 0.7), (1.0, 1.0)])
-def test_rungs_of_a_valid_result(position: float, score: float) -> None:
-    assert ladder(Status.COMPLETED, position) == pytest.approx(score)
-
-
-@pytest.mark.parametrize("position", [None, -0.1, 1.1, float("nan")])
-def test_a_valid_result_needs_a_position(position: float | None) -> None:
-    with pytest.raises(ValueError, match="position="):
-        ladder(Status.COMPLETED, position)
-
-
-def test_every_status_has_a_rung() -> None:
-    assert all(ladder(status, 0.5) is not None for status in Status if status != Status.UNSCORED)

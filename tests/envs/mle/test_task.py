@@ -10,20 +10,20 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from tests.envs.mle.toy_task import toy_task
+from tests.envs.mle.toy_task import table_task, toy_task
 from wmrl_gym.envs.mle.catalog import load_task, task_names
-from wmrl_gym.envs.mle.task import Task
+from wmrl_gym.envs.mle.table_task import TableTask
 from wmrl_gym.errors import TaskError
 
 FRAME = pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0] * 5, "w": list("aabc") * 5, "y": range(20)})
 
 
 @pytest.fixture(params=task_names())
-def task(request: pytest.FixtureRequest) -> Task:
-    return load_task(request.param)
+def task(request: pytest.FixtureRequest) -> TableTask:
+    return table_task(request.param)
 
 
-def test_the_description_tells_what_a_solver_needs(task: Task) -> None:
+def test_the_description_tells_what_a_solver_needs(task: TableTask) -> None:
     text = task.description
     said = [task.title, task.about.strip(), task.target_about, task.licence, task.origin]
     assert all(part in text for part in (*said, *task.columns, *task.columns.values()))
@@ -39,15 +39,22 @@ def test_the_description_tells_what_a_solver_needs(task: Task) -> None:
         ("digits", ("id", "digit"), "the predicted class"),
         ("penguin-sex", ("id", "sex"), "of the class `male`"),
         ("breast-cancer", ("id", "benign", "malignant"), "divided by their sum"),
+        ("fuel-economy", ("id", "city_mpg", "highway_mpg"), "Each target column holds"),
+        ("recidivism", ("id", "risk"), "larger the earlier the event"),
     ],
 )
 def test_the_submission_follows_the_metric(name: str, columns: tuple[str, ...], rule: str) -> None:
-    task = load_task(name)
+    task = table_task(name)
     assert task.submission_columns == columns
     assert rule in task.description
 
 
-def test_features_are_finite_and_bounded_and_the_same_for_all(task: Task) -> None:
+def test_a_language_model_gives_one_probability_for_each_character() -> None:
+    task = table_task("python-source")
+    assert task.submission_columns == ("id", "9", *map(str, range(32, 127)))
+
+
+def test_features_are_finite_and_bounded_and_the_same_for_all(task: TableTask) -> None:
     features = task.features()
     assert list(features) == list(load_task("digits").features())
     assert all(type(value) is float for value in features.values())
@@ -74,12 +81,24 @@ def test_features_of_a_small_table(tmp_path: Path) -> None:
     assert features["lower_is_better"] == 1.0
 
 
+def test_a_target_that_does_not_vary_has_no_skewness(tmp_path: Path) -> None:
+    assert toy_task(tmp_path, FRAME.assign(y=1), name="same").features()["target_skew"] == 0.0
+
+
 def test_class_balance_is_one_for_equal_classes_and_less_otherwise() -> None:
     assert load_task("image-segments").features()["class_balance"] > 0.99
     assert load_task("seattle-weather").features()["class_balance"] < 0.8
 
 
-def test_the_callers_dict_is_its_own(task: Task) -> None:
+def test_several_targets_and_texts_are_told() -> None:
+    features = load_task("film-genres").features()
+    assert (features["log10_targets"], features["is_text"]) == (math.log10(8), 1.0)
+    features = load_task("digits").features()
+    assert (features["log10_targets"], features["is_text"]) == (0.0, 0.0)
+
+
+def test_the_callers_dict_is_its_own() -> None:
+    task = load_task("digits")
     task.features().clear()
     assert task.features()
 
@@ -99,9 +118,16 @@ def test_the_version_changes_with_data_metric_and_references(tmp_path: Path) -> 
     ("fields", "message"),
     [
         ({"metric": "r2"}, "metric='r2'"),
-        ({"kind": "binary"}, "0 classes"),
-        ({"kind": "multiclass", "classes": ("a", "b")}, "2 classes"),
+        ({"kind": "binary", "metric": "accuracy"}, "0 classes"),
+        ({"kind": "multiclass", "metric": "accuracy", "classes": ("a", "b")}, "2 classes"),
         ({"classes": ("a", "b")}, "kind='regression'"),
+        ({"metric": "accuracy"}, "metric='accuracy' does not go with kind='regression'; .*rmse"),
+        ({"kind": "multilabel"}, "choose from \\['mean_roc_auc'\\]"),
+        ({"kind": "survival", "metric": "concordance"}, "time and event"),
+        (
+            {"kind": "binary", "metric": "roc_auc", "classes": ("a", "b"), "targets": ("x", "y")},
+            "have to be one column",
+        ),
     ],
 )
 def test_fields_that_contradict_each_other(
@@ -111,6 +137,11 @@ def test_fields_that_contradict_each_other(
         toy_task(tmp_path, FRAME, **fields)
 
 
-def test_a_task_travels_between_processes(task: Task) -> None:
+def test_the_target_of_a_task_with_two(tmp_path: Path) -> None:
+    with pytest.raises(TaskError, match="2 targets"):
+        _ = toy_task(tmp_path, FRAME, targets=("x", "y")).target
+
+
+def test_a_task_travels_between_processes(task: TableTask) -> None:
     there = pickle.loads(pickle.dumps(task))
-    assert (there.name, there.version, there.public) == (task.name, task.version, task.public)
+    assert (there.name, there.version) == (task.name, task.version)

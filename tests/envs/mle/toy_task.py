@@ -8,8 +8,9 @@ from typing import Any
 
 import pandas as pd
 
+from wmrl_gym.envs.mle.catalog import load_task
 from wmrl_gym.envs.mle.sources import Source
-from wmrl_gym.envs.mle.task import Task
+from wmrl_gym.envs.mle.table_task import TableTask
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class FileSource(Source):
         return tuple(map(Path, self.files))
 
 
-def toy_task(directory: Path, frame: pd.DataFrame, **fields: Any) -> Task:
+def toy_task(directory: Path, frame: pd.DataFrame, **fields: Any) -> TableTask:
     """A task on `frame`: regression on the column `y` unless `fields` say otherwise."""
     path = directory / "data.csv"
     frame.to_csv(path, index=False)
@@ -30,8 +31,15 @@ def toy_task(directory: Path, frame: pd.DataFrame, **fields: Any) -> Task:
         "name": "toy",
         "kind": "regression",
         "metric": "rmse",
-        "target": "y",
+        "targets": ("y",),
         "references": {"dummy": 4.0, "good": 1.0},
     }
     source = FileSource("toy", "toy", (str(path),))
-    return Task(**{**texts, "source": source, **defaults, **fields})
+    return TableTask(**{**texts, "source": source, **defaults, **fields})
+
+
+def table_task(name: str) -> TableTask:
+    """The built-in task of that name."""
+    task = load_task(name)
+    assert isinstance(task, TableTask)
+    return task

@@ -12,7 +12,7 @@ TOPICS = ("overview", "data", "sample_submission", "budget")
 
 _FENCE = re.compile(r"```[ \t]*(\w*)[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _NAME = re.compile(
-    r"^[ \t]*(request_info|validate_code|execute_code|submit)\b[ \t:]*(\w*)", re.MULTILINE
+    r"^[ \t]*(request_info|validate_code|execute_code|submit)\b[ \t:#]*(\w*)", re.MULTILINE
 )
 
 
@@ -26,7 +26,7 @@ class ActionKind(StrEnum):
     EXECUTE_CODE = "execute_code"
     """Run a script and have its submission graded."""
     SUBMIT = "submit"
-    """End the episode, after running the script that comes with it, if one does."""
+    """End the episode, with a graded submission of choice or with a script to run and grade."""
     MALFORMED = "malformed"
     """None of the above."""
 
@@ -38,6 +38,8 @@ class Action:
     kind: ActionKind
     code: str | None = None
     topic: str = "overview"
+    choice: int | None = None
+    """Number of the graded submission that `submit` hands in; `None` for the best one."""
     problem: str = ""
     """What is wrong with a malformed action."""
 
@@ -47,7 +49,7 @@ def parse_action(text: str) -> Action:
 
     Two forms are understood. *Fenced*: the name of the action on a line of its own, then the
     script in a fenced block (the last one, if there are several); a script without a name is
-    `execute_code`. *JSON*: an object with `action`, and `code` or `topic`.
+    `execute_code`. *JSON*: an object with `action`, and `code`, `topic` or `choice`.
     """
     stripped = text.strip()
     if stripped.startswith("{"):
@@ -61,8 +63,8 @@ def parse_action(text: str) -> Action:
         if code is None:
             return _malformed("There is neither an action nor a fenced script in it.")
         return Action(ActionKind.EXECUTE_CODE, code=code)
-    kind, topic = names[-1]
-    return _checked(ActionKind(kind), code, topic or "overview")
+    kind, word = names[-1]
+    return _checked(ActionKind(kind), code, word)
 
 
 def _parse_json(text: str) -> Action:
@@ -78,15 +80,24 @@ def _parse_json(text: str) -> Action:
         return _malformed(f"action={name!r} is not one of the actions.")
     if code is not None and not isinstance(code, str):
         return _malformed("code is not a string.")
-    return _checked(ActionKind(name), code, str(fields.get("topic", "overview")))
+    word = fields.get("topic") if "topic" in fields else fields.get("choice")
+    return _checked(ActionKind(name), code, "" if word is None else str(word))
 
 
-def _checked(kind: ActionKind, code: str | None, topic: str) -> Action:
+def _checked(kind: ActionKind, code: str | None, word: str) -> Action:
+    """An action whose name was followed by `word`: a topic or a choice."""
     if kind in (ActionKind.VALIDATE_CODE, ActionKind.EXECUTE_CODE) and code is None:
         return _malformed(f"{kind} needs a script.")
-    if kind is ActionKind.REQUEST_INFO and topic not in TOPICS:
-        return _malformed(f"request_info knows {', '.join(TOPICS)}, not {topic!r}.")
-    return Action(kind, code=code, topic=topic)
+    if kind is ActionKind.REQUEST_INFO:
+        topic = word or TOPICS[0]
+        known = topic in TOPICS
+        problem = f"request_info knows {', '.join(TOPICS)}, not {topic!r}."
+        return Action(kind, topic=topic) if known else _malformed(problem)
+    # Longer numbers than any count of submissions are words, as are all others: "submit it".
+    if kind is ActionKind.SUBMIT and word.isdecimal() and len(word) <= 6:
+        problem = "submit takes the number of a graded submission or a script, not both."
+        return Action(kind, choice=int(word)) if code is None else _malformed(problem)
+    return Action(kind, code=code)
 
 
 def _malformed(problem: str) -> Action:

@@ -1,7 +1,9 @@
-"""The tasks that come with the library.
+"""The tasks by name: those that come with the library, and those that a user imported.
 
-Each is described by one file in the directory `tasks`; its data come from an installed
-package. Four need nothing but scikit-learn, the others the extra `tasks`.
+Each built-in task is described by one file in the directory `tasks`; its data come from an
+installed package. Some need nothing but scikit-learn, the others the extra `tasks`. Each comes
+in two sizes: as it is, and `<name>-micro`, a sample that a plain solution handles in under two
+seconds.
 """
 
 from __future__ import annotations
@@ -13,58 +15,90 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from wmrl_gym.envs.mle import importers
 from wmrl_gym.envs.mle.sources import Source
+from wmrl_gym.envs.mle.table_task import TableTask
 from wmrl_gym.envs.mle.task import Task
 from wmrl_gym.errors import TaskError
+
+MICRO = "-micro"
+"""Ends the name of the small size of a task."""
+MICRO_ROWS = 600
+"""Rows of that size, unless the task says otherwise."""
 
 _SOURCE_KEYS = frozenset({"package", "module", "files", "reader", "rename", "labels"})
 _DESCRIPTIONS = Path(__file__).parent / "tasks"
 
 
-def task_names() -> tuple[str, ...]:
+def task_names(*, micro: bool = False) -> tuple[str, ...]:
     """Names of all built-in tasks, sorted, whether or not their packages are installed."""
-    return tuple(sorted(path.stem for path in _DESCRIPTIONS.glob("*.toml")))
+    names = sorted(path.stem for path in _DESCRIPTIONS.glob("*.toml"))
+    return tuple(name + MICRO if micro else name for name in names)
 
 
-def available_task_names() -> tuple[str, ...]:
+def available_task_names(*, micro: bool = False) -> tuple[str, ...]:
     """Names of the built-in tasks whose packages are installed, sorted."""
-    return tuple(name for name in task_names() if _source(_description(name)).installed)
+    names = (name for name in task_names() if _source(_description(name)).installed)
+    return tuple(name + MICRO if micro else name for name in names)
 
 
 @cache
 def load_task(name: str) -> Task:
-    """The built-in task of that name. Reads its description only, not its data.
+    """The task of that name. Reads its description only, not its data.
 
     Args:
-        name: One of `task_names()`.
+        name: A built-in task, an imported one (see `wmrl-gym tasks import`), or the path of a
+            task in one of the layouts of `wmrl_gym.envs.mle.importers`.
 
     Returns:
         The task; the same object for the same name.
 
     Raises:
-        TaskError: If there is no such task.
+        TaskError: If there is no such task, or it cannot be read.
         MissingDependencyError: If the package that holds the data is not installed.
     """
-    if name not in task_names():
-        close = difflib.get_close_matches(name, task_names(), n=3, cutoff=0.4)
-        hint = f"did you mean {' or '.join(map(repr, close))}?" if close else "there are:"
-        listed = "" if close else f" {', '.join(task_names())}"
-        raise TaskError(f"task={name!r} is not a built-in task; {hint}{listed}")
-    described = _description(name)
+    if name.removesuffix(MICRO) in task_names():
+        return _built_in(name)
+    if importers.is_imported(name):
+        return importers.load_imported(name)
+    known = (*task_names(), *importers.imported_names())
+    close = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
+    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else "there are:"
+    listed = "" if close else f" {', '.join(known)}"
+    raise TaskError(
+        f"task={name!r} is no built-in task, no imported one and no path; {hint}{listed}"
+    )
+
+
+def load_tasks(reference: str) -> tuple[Task, ...]:
+    """The tasks that a name or a path stands for: one, or all of a directory of several."""
+    if importers.is_path(reference):
+        return tuple(load_task(name) for name in importers.names_at(reference))
+    return (load_task(reference),)
+
+
+def _built_in(name: str) -> TableTask:
+    described = _description(name.removesuffix(MICRO))
     source = _source(described)
     _ = source.paths  # raises here, where the user named the task, rather than in a sandbox pool
+    micro = described.pop("micro", {})
+    if name.endswith(MICRO):
+        described |= {"rows": MICRO_ROWS, "references": {}, "seconds": {}, **micro}
     fields = {key: value for key, value in described.items() if key not in _SOURCE_KEYS}
-    for sequence in ("classes", "tags"):
+    for sequence in ("targets", "classes", "tags"):
         fields[sequence] = tuple(fields.get(sequence, ()))
-    return Task(name=name, source=source, **fields)
+    return TableTask(name=name, source=source, **fields)
 
 
 def _description(name: str) -> dict[str, Any]:
-    return tomllib.loads((_DESCRIPTIONS / f"{name}.toml").read_text(encoding="utf-8"))
+    described = tomllib.loads((_DESCRIPTIONS / f"{name}.toml").read_text(encoding="utf-8"))
+    if "target" in described:
+        described["targets"] = [described.pop("target")]
+    return described
 
 
 def _source(described: Mapping[str, Any]) -> Source:
-    labels = {described["target"]: described["labels"]} if "labels" in described else {}
+    labels = {described["targets"][0]: described["labels"]} if "labels" in described else {}
     return Source(
         package=described["package"],
         module=described["module"],

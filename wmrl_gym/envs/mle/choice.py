@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wmrl_gym.envs.mle.catalog import available_task_names, load_task
+from wmrl_gym.envs.mle.catalog import available_task_names, load_task, load_tasks
 from wmrl_gym.envs.mle.task import Task
 
 
@@ -15,7 +15,8 @@ class TaskChoice:
     """The tasks that an environment draws from.
 
     Args:
-        names: Names of tasks; `None` for all whose data are installed.
+        names: Names or paths of tasks; `None` for all built-in ones whose data are installed.
+            The path of a directory with several tasks stands for all of them.
 
     Raises:
         TaskError: If a task is unknown.
@@ -23,11 +24,15 @@ class TaskChoice:
     """
 
     def __init__(self, names: Sequence[str] | None) -> None:
-        self.names = tuple(available_task_names() if names is None else names)
-        if not self.names:
+        given = available_task_names() if names is None else names
+        if not given:
             raise ValueError("tasks=[] must name at least one task")
-        for name in self.names:
-            load_task(name)
+        self.names = tuple(task.name for name in given for task in load_tasks(name))
+
+    @property
+    def tasks(self) -> list[Task]:
+        """The tasks."""
+        return [load_task(name) for name in self.names]
 
     @property
     def first(self) -> Task:
@@ -48,3 +53,16 @@ class TaskChoice:
     def index(self, name: str) -> int:
         """Position of a task among the names."""
         return self.names.index(name)
+
+
+def named_tasks(tasks: Sequence[str] | None, task: str | None) -> Sequence[str] | None:
+    """The two ways of naming tasks as one.
+
+    Raises:
+        ValueError: If both are used.
+    """
+    if task is None:
+        return tasks
+    if tasks is not None:
+        raise ValueError(f"give either task={task!r} or tasks={list(tasks)!r}, not both")
+    return [task]

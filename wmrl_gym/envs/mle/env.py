@@ -10,9 +10,10 @@ from gymnasium.spaces import Text
 from wmrl_gym.envs.execution_env import ExecutionEnv
 from wmrl_gym.envs.mle import briefing
 from wmrl_gym.envs.mle.actions import Action, ActionKind, parse_action
-from wmrl_gym.envs.mle.choice import TaskChoice
-from wmrl_gym.envs.mle.executor import MLEExecutor
+from wmrl_gym.envs.mle.choice import TaskChoice, named_tasks
+from wmrl_gym.envs.mle.executor import make_executor
 from wmrl_gym.envs.mle.script_check import check_script, syntax_error
+from wmrl_gym.envs.mle.standing import Submissions
 from wmrl_gym.envs.mle.task import Task
 from wmrl_gym.outcomes import Execution, Outcome, Status
 
@@ -32,23 +33,32 @@ class MLEEnv(ExecutionEnv[str, str]):
     Python or as JSON (see `parse_action`). Text that cannot be read costs a turn and scores 0.
 
     Score: the ladder of the paper (malformed 0, crash 0.1, no valid submission 0.2, valid
-    0.5 + 0.5 * position among the task's reference solutions). The score of an episode is the
-    maximum over its executions; the reward of a step is what it adds to it, so that an
-    undiscounted return is the score.
+    0.5 + 0.5 * position among the task's reference solutions), on the private answers. The
+    agent is shown the metric on the public answers only. The episode's score is that of one
+    submission: the one that `submit` names, else the one that is best in public. The reward of a
+    step is by how much it changes the score of the submission that would be handed in now, so
+    that an undiscounted return is the score; it is negative where the public answers mislead.
 
     The episode terminates at `submit` and after `max_turns`; it is truncated when the total
-    execution time is used up.
+    execution time is used up. When `max_submissions` are graded, `execute_code` runs no more.
 
     `info`: `task_index` int, `turn` int, `status` int (a `Status`, or -2 if nothing was
-    executed), `score` float (best so far).
+    executed), `score` float (of the submission that would be handed in), `submissions` int
+    (graded so far), `handed_in` int (which of them would be handed in, from 1 on; 0 for none).
 
     Args:
-        tasks: Names of the tasks to draw from; `None` for all whose data are installed.
+        tasks: Names or paths of the tasks to draw from; `None` for all built-in ones whose data
+            are installed.
+        task: One name or path, in the place of `tasks`; a directory in the layout of MLE-bench,
+            MLE-Dojo, DSBench, MLGym or SandMLE, say.
         max_turns: Number of actions, at least 1.
+        max_submissions: Submissions that are graded, at least 1; `None` for `max_turns`.
         timeout_s: Wall-clock limit of one execution, in seconds.
         total_s: Wall-clock limit of all executions of an episode together, in seconds.
         sandbox: Sandbox back end, or `"auto"`.
-        workers: Executions that run at once; `None` for one per usable core.
+        executor: `"pool"` for this machine, `"ray"` for a Ray cluster.
+        address: Address of that cluster; `None` to start Ray here.
+        workers: Executions that run at once on this machine; `None` for one per usable core.
         store: Path of a store of real outcomes; `None` to remember nothing.
         render_mode: `"ansi"` or `None`.
 
@@ -63,21 +73,30 @@ class MLEEnv(ExecutionEnv[str, str]):
         self,
         *,
         tasks: Sequence[str] | None = None,
+        task: str | None = None,
         max_turns: int = 4,
+        max_submissions: int | None = None,
         timeout_s: float = 60.0,
         total_s: float = 600.0,
         sandbox: str = "auto",
+        executor: str = "pool",
+        address: str | None = None,
         workers: int | None = None,
         store: str | None = None,
         render_mode: str | None = None,
     ) -> None:
         if max_turns < 1:
             raise ValueError(f"max_turns={max_turns} must be at least 1")
+        if max_submissions is not None and max_submissions < 1:
+            raise ValueError(f"max_submissions={max_submissions} must be at least 1, or None")
         if not (timeout_s > 0 and total_s > 0):
             raise ValueError(f"timeout_s={timeout_s} and total_s={total_s} must be positive")
-        self._choice = TaskChoice(tasks)
-        self.executor = MLEExecutor(sandbox=sandbox, workers=workers, store=store)
+        self._choice = TaskChoice(named_tasks(tasks, task))
+        self.executor = make_executor(
+            executor, address=address, sandbox=sandbox, workers=workers, store=store
+        )
         self.max_turns = max_turns
+        self.max_submissions = max_turns if max_submissions is None else max_submissions
         self.timeout_s = timeout_s
         self.total_s = total_s
         self.render_mode = render_mode
@@ -87,7 +106,7 @@ class MLEEnv(ExecutionEnv[str, str]):
         self._history: list[str] = []
         self._turn = 0
         self._seconds = 0.0
-        self._best = 0.0
+        self._submissions = Submissions()
 
     @property
     def task(self) -> Task:
@@ -104,7 +123,7 @@ class MLEEnv(ExecutionEnv[str, str]):
         """
         super().reset(seed=seed)
         self._task = self._choice.draw(self.np_random, options)
-        self._turn, self._seconds, self._best = 0, 0.0, 0.0
+        self._turn, self._seconds, self._submissions = 0, 0.0, Submissions()
         parts = [
             briefing.overview(self.task),
             briefing.data_inventory(self.task),
@@ -119,7 +138,7 @@ class MLEEnv(ExecutionEnv[str, str]):
         parsed = parse_action(action)
         runs = parsed.kind in (ActionKind.EXECUTE_CODE, ActionKind.SUBMIT)
         # What does not compile is judged here, at no cost, whoever executes the rest.
-        if not runs or parsed.code is None or syntax_error(parsed.code):
+        if not runs or parsed.code is None or syntax_error(parsed.code) or self._used_up:
             return None
         return Execution(
             task=self.task.name,
@@ -133,12 +152,13 @@ class MLEEnv(ExecutionEnv[str, str]):
     def resolve(
         self, action: str, outcome: Outcome | None
     ) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Show what became of the action and pay what it adds to the best score."""
+        """Show what became of the action and pay by how much it changes the score."""
         parsed = parse_action(action)
         self._turn += 1
-        status, gained, feedback = self._account(parsed, outcome)
-        submitted = parsed.kind is ActionKind.SUBMIT
-        terminated = submitted or self._turn >= self.max_turns
+        before = self._submissions.score
+        status, feedback = self._account(parsed, outcome)
+        gained = self._submissions.score - before
+        terminated = parsed.kind is ActionKind.SUBMIT or self._turn >= self.max_turns
         truncated = not terminated and self._seconds >= self.total_s
         self._history += [action, f"{feedback}\n\n{self._budget()}"]
         return self._observation(), gained, terminated, truncated, self._info(status)
@@ -147,25 +167,24 @@ class MLEEnv(ExecutionEnv[str, str]):
         """The conversation so far, for `render_mode="ansi"`."""
         return "\n\n".join(self._history) if self.render_mode == "ansi" else None
 
-    def _account(self, action: Action, outcome: Outcome | None) -> tuple[int, float, str]:
-        """(status, gain in score, feedback) of this step."""
+    def _account(self, action: Action, outcome: Outcome | None) -> tuple[int, str]:
+        """Account for this step; its status and the feedback."""
         if outcome is not None:
             self._seconds += outcome.seconds
-            # An execution that we failed to carry out has no score: it changes nothing.
-            score = self._best if outcome.score is None else max(self._best, outcome.score)
-            gained, self._best = score - self._best, score
-            return int(outcome.status), gained, outcome.feedback
+            return int(outcome.status), self._submissions.add(outcome)
         if action.kind is ActionKind.MALFORMED:
             feedback = f"This action cannot be read. {action.problem}\n\n{briefing.ACTIONS}"
-            return int(Status.MALFORMED), 0.0, feedback
+            return int(Status.MALFORMED), feedback
         if action.kind is ActionKind.REQUEST_INFO:
-            return NO_EXECUTION, 0.0, self._answer(action.topic)
+            return NO_EXECUTION, self._answer(action.topic)
         if action.kind is ActionKind.VALIDATE_CODE:
             problems = check_script(action.code or "")
-            return NO_EXECUTION, 0.0, "\n".join(problems) or "No problem found."
+            return NO_EXECUTION, "\n".join(problems) or "No problem found."
         if action.code is None:
-            return NO_EXECUTION, 0.0, "The episode has ended; the best score so far counts."
-        return int(Status.MALFORMED), 0.0, syntax_error(action.code)
+            return NO_EXECUTION, self._submissions.choose(action.choice)
+        if problem := syntax_error(action.code):
+            return int(Status.MALFORMED), problem
+        return NO_EXECUTION, f"All {self.max_submissions} submissions are used: nothing was run."
 
     def _answer(self, topic: str) -> str:
         if topic == "data":
@@ -178,8 +197,13 @@ class MLEEnv(ExecutionEnv[str, str]):
         return (
             f"Budget left: {self.max_turns - self._turn} of {self.max_turns} turns, "
             f"{max(0.0, self.total_s - self._seconds):.0f} of {self.total_s:g} s of execution, "
-            f"at most {self.timeout_s:g} s each. Best score so far: {self._best:.3f}."
+            f"at most {self.timeout_s:g} s each; {len(self._submissions)} of "
+            f"{self.max_submissions} submissions graded. {self._submissions.standing}"
         )
+
+    @property
+    def _used_up(self) -> bool:
+        return len(self._submissions) >= self.max_submissions
 
     def _observation(self) -> str:
         return briefing.to_charset(self._history[-1], MAX_CHARACTERS)
@@ -189,5 +213,7 @@ class MLEEnv(ExecutionEnv[str, str]):
             "task_index": self._choice.index(self.task.name),
             "turn": self._turn,
             "status": status,
-            "score": self._best,
+            "score": self._submissions.score,
+            "submissions": len(self._submissions),
+            "handed_in": self._submissions.number,
         }

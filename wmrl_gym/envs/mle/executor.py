@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import logging
+from functools import partial
 from pathlib import Path
 
 from wmrl_gym.envs.mle.catalog import load_task
-from wmrl_gym.envs.mle.grading import Grade, grade, ladder
+from wmrl_gym.envs.mle.grading import Grade, grade
+from wmrl_gym.envs.mle.ladder import ladder
 from wmrl_gym.envs.mle.script_check import syntax_error
+from wmrl_gym.envs.mle.task import Task
 from wmrl_gym.errors import SandboxUnavailableError, TaskError
 from wmrl_gym.executors.pool import PooledExecutor
 from wmrl_gym.executors.store import OutcomeStore
+from wmrl_gym.executors.storing import StoringExecutor
 from wmrl_gym.outcomes import Execution, Outcome, Status
 from wmrl_gym.sandboxes import (
     BACKEND_NAMES,
@@ -21,7 +26,8 @@ from wmrl_gym.sandboxes import (
     select_sandbox,
 )
 
-SUBMISSION = "submission.csv"
+_log = logging.getLogger(__name__)
+
 _SHOWN_CHARACTERS = 2000
 _STATUS_OF_JOB = {
     JobStatus.ERROR: Status.CRASHED,
@@ -34,8 +40,8 @@ class MLEExecutor(PooledExecutor):
     """Runs scripts in sandboxes and grades what they write.
 
     A script runs in an empty working directory, finds the public part of its task at
-    `../input` and leaves `submission.csv`. The hidden answers never enter the sandbox:
-    grading happens here, after it has gone.
+    `../input` and leaves `submission.csv`. The hidden answers never enter that sandbox:
+    grading happens after it has gone, in another one.
 
     Args:
         sandbox: Name of a sandbox back end, or `"auto"` for the best one that works here.
@@ -57,11 +63,29 @@ class MLEExecutor(PooledExecutor):
         memory_mb: int = 2048,
     ) -> None:
         super().__init__(
-            self._run_script,
+            ScriptRun(sandbox=sandbox, memory_mb=memory_mb),
             workers=workers,
             store=store,
-            fatal=(SandboxUnavailableError, TaskError),
+            fatal=FATAL,
         )
+
+
+FATAL = (SandboxUnavailableError, TaskError)
+"""Exceptions of `ScriptRun` that only a user can mend."""
+
+
+class ScriptRun:
+    """Carries out one execution: runs the script, grades what it left.
+
+    Args:
+        sandbox: Name of a sandbox back end, or `"auto"`.
+        memory_mb: Memory limit of a script, in MiB.
+
+    Raises:
+        ValueError: If there is no such back end.
+    """
+
+    def __init__(self, *, sandbox: str = "auto", memory_mb: int = 2048) -> None:
         if sandbox not in ("auto", *BACKEND_NAMES):
             raise ValueError(f"sandbox={sandbox!r} must be 'auto' or one of {BACKEND_NAMES}")
         self._sandbox_name = sandbox
@@ -69,10 +93,11 @@ class MLEExecutor(PooledExecutor):
 
     @property
     def sandbox(self) -> Sandbox:
-        """The back end in use, which all executors of this process share."""
+        """The back end in use, which all of this process share."""
         return select_sandbox(self._sandbox_name)
 
-    def _run_script(self, execution: Execution) -> Outcome:
+    def __call__(self, execution: Execution) -> Outcome:
+        """Run the script of `execution` on its task."""
         malformed = syntax_error(execution.artifact)
         if malformed:
             return Outcome(Status.MALFORMED, ladder(Status.MALFORMED), malformed)
@@ -80,49 +105,113 @@ class MLEExecutor(PooledExecutor):
         job = Job(
             files={"main.py": execution.artifact.encode()},
             data={"input": task.public},
-            outputs=[SUBMISSION],
+            outputs=[task.submission],
             limits=Limits(wall_s=execution.timeout_s, memory_mb=self._memory_mb),
         )
         result = self.sandbox.run(job)
         if result.status is JobStatus.SANDBOX_ERROR:
             return Outcome.unscored(f"the sandbox failed: {result.error}")
+        graded = self._grade(task, result)
+        if graded.fault:  # the agent does not see the reason, which may quote the answers
+            _log.warning("task %s could not be graded: %s", task.name, graded.reason)
+        return Outcome(
+            status=graded.status,
+            score=graded.score,
+            feedback=_feedback(task, graded, result, job.limits),
+            seconds=result.wall_s,
+            details=_details(graded),
+        )
+
+    def _grade(self, task: Task, result: JobResult) -> Grade:
         if result.status is not JobStatus.OK:
-            graded = Grade(status=_STATUS_OF_JOB[result.status])
-        elif SUBMISSION in result.skipped:
-            graded = Grade(status=Status.INVALID_RESULT, reason=result.skipped[SUBMISSION])
-        else:
-            graded = grade(task, result.outputs.get(SUBMISSION))
-        return _outcome(graded, result, metric=task.metric, limits=job.limits)
+            return Grade(_STATUS_OF_JOB[result.status])
+        if task.submission in result.skipped:
+            return Grade(Status.INVALID_RESULT, reason=result.skipped[task.submission])
+        return grade(task, result.outputs.get(task.submission), self._grading_sandbox())
+
+    def _grading_sandbox(self) -> Sandbox:
+        """The fastest one: how the script was run says nothing about how to grade it."""
+        try:
+            return select_sandbox()
+        except SandboxUnavailableError:
+            return self.sandbox
 
 
-def _outcome(graded: Grade, result: JobResult, *, metric: str, limits: Limits) -> Outcome:
-    return Outcome(
-        status=graded.status,
-        score=graded.score,
-        feedback=_feedback(graded, result, metric=metric, limits=limits),
-        seconds=result.wall_s,
-        details={} if graded.metric is None else {"metric": graded.metric},
-    )
+def _details(graded: Grade) -> dict[str, float]:
+    numbers = {
+        "metric": graded.metric,
+        "metric_public": graded.public_metric,
+        "score_public": graded.public_score,
+    }
+    return {name: number for name, number in numbers.items() if number is not None}
 
 
-def _feedback(graded: Grade, result: JobResult, *, metric: str, limits: Limits) -> str:
-    """What a practitioner would see: how it ended, the score, the tail of both streams."""
-    verdict = {
-        Status.CRASHED: f"The script failed with exit code {result.exit_code}.",
-        Status.TIMED_OUT: f"The script was stopped at its limit of {limits.wall_s:g} s.",
-        Status.OUT_OF_MEMORY: f"The script was stopped at its limit of {limits.memory_mb} MiB.",
-        Status.NO_RESULT: f"The script ended well but left no {SUBMISSION}.",
-        Status.INVALID_RESULT: f"{SUBMISSION} is not valid: {graded.reason}",
-        Status.COMPLETED: f"{SUBMISSION} is valid. {metric}: {graded.metric}",
-    }[graded.status]
-    parts = [f"{verdict} (ran {result.wall_s:.1f} s)"]
+def _feedback(task: Task, graded: Grade, result: JobResult, limits: Limits) -> str:
+    """What a practitioner would see: how it ended, the public metric, the tail of both streams."""
+    parts = [f"{_verdict(task, graded, result, limits)} (ran {result.wall_s:.1f} s)"]
     for name, text in (("stdout", result.stdout), ("stderr", result.stderr)):
         if text.strip():
             parts.append(f"--- {name} ---\n{_tail(text)}")
     return "\n".join(parts)
 
 
+def _verdict(task: Task, graded: Grade, result: JobResult, limits: Limits) -> str:
+    match graded.status:
+        case Status.CRASHED:
+            return f"The script failed with exit code {result.exit_code}."
+        case Status.TIMED_OUT:
+            return f"The script was stopped at its limit of {limits.wall_s:g} s."
+        case Status.OUT_OF_MEMORY:
+            return f"The script was stopped at its limit of {limits.memory_mb} MiB."
+        case Status.NO_RESULT:
+            return f"The script ended well but left no {task.submission}."
+        case Status.INVALID_RESULT:
+            return f"{task.submission} is not valid: {graded.reason}"
+        case Status.COMPLETED if graded.public_metric is None:
+            return f"{task.submission} is valid."
+        case Status.COMPLETED:
+            return f"{task.submission} is valid. Public {task.metric}: {graded.public_metric:.6g}"
+    return f"{task.submission} could not be graded, through no fault of the script."
+
+
 def _tail(text: str) -> str:
     """The end of a stream, where tracebacks and final scores stand."""
     text = text.rstrip()
     return text if len(text) <= _SHOWN_CHARACTERS else "[...]" + text[-_SHOWN_CHARACTERS:]
+
+
+def make_executor(
+    kind: str,
+    *,
+    address: str | None,
+    sandbox: str,
+    workers: int | None,
+    store: str | None,
+) -> StoringExecutor:
+    """The executor of an environment.
+
+    Args:
+        kind: `"pool"` for this machine, `"ray"` for a Ray cluster.
+        address: Address of that cluster; see `wmrl_gym.executors.RayExecutor`.
+        sandbox: Name of a sandbox back end, or `"auto"`.
+        workers: Scripts at once on this machine.
+        store: Path of a store of real outcomes.
+
+    Raises:
+        ValueError: If there is no such kind, or an argument belongs to the other one.
+        MissingDependencyError: If Ray is asked for and not installed.
+    """
+    if kind == "pool":
+        if address is not None:
+            raise ValueError(f"address={address!r} needs executor='ray'")
+        return MLEExecutor(sandbox=sandbox, workers=workers, store=store)
+    if kind != "ray":
+        raise ValueError(f"executor={kind!r} must be 'pool' or 'ray'")
+    if workers is not None:
+        raise ValueError(f"workers={workers} is for executor='pool'; a cluster has its own CPUs")
+    from wmrl_gym.executors import RayExecutor
+
+    ScriptRun(sandbox=sandbox)  # raises here, where the user named the sandbox
+    return RayExecutor(
+        partial(ScriptRun, sandbox=sandbox), address=address, store=store, fatal=FATAL
+    )

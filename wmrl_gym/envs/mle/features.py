@@ -3,34 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 from scipy import stats
 
-from wmrl_gym.envs.mle.metrics import METRICS
-
-if TYPE_CHECKING:
-    from wmrl_gym.envs.mle.task import Task
+from wmrl_gym.envs.mle.grading.guest.metrics import METRICS
+from wmrl_gym.envs.mle.table import Table
 
 _BOUND = 5.0
 
 
-def meta_features(task: Task) -> Mapping[str, float]:
+def meta_features(task: Table, public: Path) -> Mapping[str, float]:
     """Describe `task` by what its training file shows.
 
     Args:
-        task: The task; prepared if need be. The hidden part is not read.
+        task: The task.
+        public: Directory with its training file.
 
     Returns:
         The same keys for every task; finite numbers in [-5, 5], most in [0, 1].
     """
-    train = pd.read_csv(task.public / "train.csv")
+    train = pd.read_csv(public / "train.csv")
     numbers = {
-        **_of_columns(train.drop(columns=[task.id_column, task.target])),
-        **_of_target(task, train[task.target]),
+        **_of_columns(train.drop(columns=[task.id_column, *task.targets])),
+        **_of_target(task, train[task.targets[0]]),
         **_of_rules(task),
     }
     return {name: float(np.clip(number, -_BOUND, _BOUND)) for name, number in numbers.items()}
@@ -51,10 +50,11 @@ def _of_columns(features: pd.DataFrame) -> dict[str, float]:
     }
 
 
-def _of_target(task: Task, target: pd.Series) -> dict[str, float]:
+def _of_target(task: Table, target: pd.Series) -> dict[str, float]:
     """Skewness of a numeric target; normalised entropy of a label, 1 for equal classes."""
     if not task.classes:
-        skew = float(stats.skew(target.to_numpy(dtype=float)))
+        varies = target.nunique() > 1  # otherwise the skewness is 0/0
+        skew = float(stats.skew(target.to_numpy(dtype=float))) if varies else 0.0
         return {"log10_classes": 0.0, "class_balance": 1.0, "target_skew": skew}
     shares = target.value_counts(normalize=True).to_numpy()
     entropy = -float(np.sum(shares * np.log(shares)))
@@ -66,15 +66,17 @@ def _of_target(task: Task, target: pd.Series) -> dict[str, float]:
     }
 
 
-def _of_rules(task: Task) -> dict[str, float]:
+def _of_rules(task: Table) -> dict[str, float]:
     metric = METRICS[task.metric]
     return {
         "is_binary": float(task.kind == "binary"),
         "is_multiclass": float(task.kind == "multiclass"),
-        "is_regression": float(task.kind == "regression"),
+        "is_regression": float(task.kind not in ("binary", "multiclass")),
         "needs_probabilities": float(metric.needs_probabilities),
         "lower_is_better": float(not metric.higher_is_better),
         "is_ordinal": float("ordinal" in task.tags),
         "is_image": float("image" in task.tags),
+        "is_text": float("text" in task.tags),
+        "log10_targets": float(np.log10(len(task.targets))),
         "is_time_split": float(task.time_column is not None),
     }

@@ -10,12 +10,15 @@ from gymnasium.spaces import Box, MultiDiscrete
 from numpy.typing import ArrayLike, NDArray
 
 from wmrl_gym.envs.execution_env import ExecutionEnv
-from wmrl_gym.envs.mle.choice import TaskChoice
+from wmrl_gym.envs.mle.catalog import available_task_names, load_task
+from wmrl_gym.envs.mle.choice import TaskChoice, named_tasks
 from wmrl_gym.envs.mle.env import NO_EXECUTION
-from wmrl_gym.envs.mle.executor import MLEExecutor
+from wmrl_gym.envs.mle.executor import make_executor
 from wmrl_gym.envs.mle.pipeline_script import render
 from wmrl_gym.envs.mle.pipeline_space import NVEC, choice_features, describe
+from wmrl_gym.envs.mle.table_task import TableTask
 from wmrl_gym.envs.mle.task import Task
+from wmrl_gym.errors import TaskError
 from wmrl_gym.outcomes import Execution, Outcome
 
 Observation = NDArray[np.float32]
@@ -40,15 +43,19 @@ class MLEPipelineEnv(ExecutionEnv[Observation, Action]):
     `info`: `task_index` int, `status` int (a `Status`; -2 after a reset), `score` float.
 
     Args:
-        tasks: Names of the tasks to draw from; `None` for all whose data are installed.
+        tasks: Names or paths of the tasks to draw from, each one table with one target; `None`
+            for all such built-in ones whose data are installed.
+        task: One name or path, in the place of `tasks`.
         timeout_s: Wall-clock limit of one execution, in seconds.
         sandbox: Sandbox back end, or `"auto"`.
-        workers: Executions that run at once; `None` for one per usable core.
+        executor: `"pool"` for this machine, `"ray"` for a Ray cluster.
+        address: Address of that cluster; `None` to start Ray here.
+        workers: Executions that run at once on this machine; `None` for one per usable core.
         store: Path of a store of real outcomes; `None` to remember nothing.
         render_mode: `"ansi"` or `None`.
 
     Raises:
-        TaskError: If a task is unknown.
+        TaskError: If a task is unknown, or is not one table with one target.
         ValueError: If `timeout_s` is not positive.
     """
 
@@ -58,19 +65,28 @@ class MLEPipelineEnv(ExecutionEnv[Observation, Action]):
         self,
         *,
         tasks: Sequence[str] | None = None,
+        task: str | None = None,
         timeout_s: float = 20.0,
         sandbox: str = "auto",
+        executor: str = "pool",
+        address: str | None = None,
         workers: int | None = None,
         store: str | None = None,
         render_mode: str | None = None,
     ) -> None:
         if not timeout_s > 0:
             raise ValueError(f"timeout_s={timeout_s} must be positive")
-        self._choice = TaskChoice(tasks)
-        self.executor = MLEExecutor(sandbox=sandbox, workers=workers, store=store)
+        self._choice = TaskChoice(
+            _table_names() if tasks is task is None else named_tasks(tasks, task)
+        )
+        for chosen in self._choice.tasks:
+            _as_table(chosen)
+        self.executor = make_executor(
+            executor, address=address, sandbox=sandbox, workers=workers, store=store
+        )
         self.timeout_s = timeout_s
         self.render_mode = render_mode
-        first = self._choice.first
+        first = _as_table(self._choice.first)
         size = len(first.features())
         self.observation_space = Box(-FEATURE_BOUND, FEATURE_BOUND, (size,), np.float32)
         self.action_space = MultiDiscrete(NVEC)
@@ -78,7 +94,7 @@ class MLEPipelineEnv(ExecutionEnv[Observation, Action]):
         self._shown = ""
 
     @property
-    def task(self) -> Task:
+    def task(self) -> TableTask:
         """The task of this episode."""
         return self._task
 
@@ -91,7 +107,7 @@ class MLEPipelineEnv(ExecutionEnv[Observation, Action]):
             ValueError: If `options["task"]` is not among the tasks of this environment.
         """
         super().reset(seed=seed)
-        self._task = self._choice.draw(self.np_random, options)
+        self._task = _as_table(self._choice.draw(self.np_random, options))
         self._shown = self.task.title
         return self._observation(), self._info(NO_EXECUTION, 0.0)
 
@@ -160,3 +176,27 @@ def _choices(action: ArrayLike) -> dict[str, str] | None:
         return describe(action)
     except ValueError:
         return None
+
+
+def _as_table(task: Task) -> TableTask:
+    """A task that pipelines can be written for.
+
+    Raises:
+        TaskError: If it is another kind of task.
+    """
+    if isinstance(task, TableTask) and _suits(task):
+        return task
+    raise TaskError(
+        f"task {task.name!r} is not one table with one target, which the pipelines of this "
+        "environment need; WMRL-MLE-v0 takes every task"
+    )
+
+
+def _suits(task: TableTask) -> bool:
+    return task.kind in ("binary", "multiclass", "regression") and len(task.targets) == 1
+
+
+def _table_names() -> list[str]:
+    """The built-in tasks that pipelines can be written for."""
+    tasks = [load_task(name) for name in available_task_names()]
+    return [task.name for task in tasks if isinstance(task, TableTask) and _suits(task)]

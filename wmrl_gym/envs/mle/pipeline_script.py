@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from wmrl_gym.envs.mle.metrics import METRICS
+from wmrl_gym.envs.mle.grading.guest.metrics import METRICS
 from wmrl_gym.envs.mle.pipeline_space import (
     CAPACITIES,
     FAMILIES,
@@ -23,11 +23,12 @@ from wmrl_gym.envs.mle.pipeline_space import (
     Estimator,
     Family,
 )
-from wmrl_gym.envs.mle.task import Task
+from wmrl_gym.envs.mle.table_task import TableTask
 
 _LINE = 88
 _SCORING = {
     "roc_auc": "roc_auc",
+    "bits": "accuracy",  # the log loss fails where a fold lacks a rare character
     "log_loss": "neg_log_loss",
     "accuracy": "accuracy",
     "macro_f1": "f1_macro",
@@ -36,7 +37,7 @@ _SCORING = {
 }
 
 
-def render(choices: Mapping[str, str], task: Task) -> str:
+def render(choices: Mapping[str, str], task: TableTask) -> str:
     """Write the script.
 
     Args:
@@ -50,7 +51,7 @@ def render(choices: Mapping[str, str], task: Task) -> str:
 
 
 @lru_cache(maxsize=256)
-def _text_columns(task: Task) -> tuple[str, ...]:
+def _text_columns(task: TableTask) -> tuple[str, ...]:
     """The feature columns that are not numbers."""
     train = pd.read_csv(task.public / "train.csv").drop(columns=[task.id_column, task.target])
     return tuple(train.select_dtypes(exclude="number").columns)
@@ -84,7 +85,7 @@ def _indent(source: str) -> str:
 class _Script:
     """One script being written; collects the imports that its lines need."""
 
-    def __init__(self, choices: Mapping[str, str], task: Task) -> None:
+    def __init__(self, choices: Mapping[str, str], task: TableTask) -> None:
         self.choices = choices
         self.task = task
         self.family: Family = FAMILIES[choices["model"]]
@@ -225,10 +226,20 @@ class _Script:
         if metric in _SCORING:
             return _literal(_SCORING[metric])
         make_scorer = self.use("sklearn.metrics", "make_scorer")
+        if metric == "average_precision":
+            return self.precision(make_scorer)
         if metric == "rmsle":
             return _call(make_scorer, "squared_log_error", greater_is_better=False)
         kappa = self.use("sklearn.metrics", "cohen_kappa_score")
         return _call(make_scorer, kappa, weights="quadratic")
+
+    def precision(self, make_scorer: str) -> str:
+        """Average precision; scikit-learn's own scorer takes labels of 0 and 1 only."""
+        label = self.task.classes[-1]
+        positive = int(label) if label.lstrip("-").isdecimal() else label  # as pandas reads it
+        average_precision = self.use("sklearn.metrics", "average_precision_score")
+        options = {"response_method": "predict_proba", "pos_label": positive}
+        return _call(make_scorer, average_precision, **options)
 
     def pipeline(self, strength: str) -> str:
         steps = [

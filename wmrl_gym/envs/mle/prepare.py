@@ -2,33 +2,30 @@
 
 The layout is that of MLE-bench:
 
-    <cache>/tasks/<name>/<version>/prepared/public/train.csv              id, features, target
+    <cache>/tasks/<name>/<version>/prepared/public/train.csv              id, features, targets
                                                   /test.csv               id, features
                                                   /sample_submission.csv  a valid submission
                                                   /description.md
-                                          /private/test.csv               id, target
+                                          /private/test.csv               id, targets, Usage
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
 import platformdirs
 
-from wmrl_gym.envs.mle.metrics import METRICS
+from wmrl_gym.envs.mle.describe import describe
+from wmrl_gym.envs.mle.grading.guest.metrics import METRICS
+from wmrl_gym.envs.mle.grading.guest.table import USAGE
 from wmrl_gym.envs.mle.splitting import split, table
+from wmrl_gym.envs.mle.table import Table
 from wmrl_gym.errors import TaskError
-
-if TYPE_CHECKING:
-    from wmrl_gym.envs.mle.task import Task
-
-LAYOUT = "1"
-"""Raise it with any change to reading, splitting or metrics that changes what scores mean."""
 
 
 def cache_directory() -> Path:
@@ -36,7 +33,7 @@ def cache_directory() -> Path:
     return Path(os.environ.get("WMRL_GYM_CACHE") or platformdirs.user_cache_dir("wmrl_gym"))
 
 
-def prepare(task: Task) -> Path:
+def prepare(task: Table) -> Path:
     """Write the files of `task` unless they are there.
 
     Safe when several processes prepare the same task: each writes a directory of its own
@@ -52,7 +49,7 @@ def prepare(task: Task) -> Path:
         TaskError: If the data do not fit the task, or the cache cannot be written.
         MissingDependencyError: If the package that holds the data is not installed.
     """
-    place = cache_directory() / "tasks" / task.name / task.version
+    place = cache_directory() / "tasks" / _directory_name(task.name) / task.version
     if not place.is_dir():
         train, test = split(task, table(task))
         try:
@@ -65,7 +62,12 @@ def prepare(task: Task) -> Path:
     return place / "prepared"
 
 
-def sample_submission(task: Task, train: pd.DataFrame, test: pd.DataFrame) -> pd.DataFrame:
+def _directory_name(name: str) -> str:
+    """A task's name as that of one directory; the version tells apart what becomes equal."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).lstrip("-.")[-100:]
+
+
+def sample_submission(task: Table, train: pd.DataFrame, test: pd.DataFrame) -> pd.DataFrame:
     """A valid submission that says the same for each row.
 
     Args:
@@ -76,22 +78,22 @@ def sample_submission(task: Task, train: pd.DataFrame, test: pd.DataFrame) -> pd
     Returns:
         The columns of a submission, in the order of `test`.
     """
-    constant: str | float
+    columns = task.submission_columns[1:]
+    constants: list[str | float]
     match METRICS[task.metric].prediction:
         case "labels":
-            constant = str(train[task.target].mode().iloc[0])
+            constants = [str(train[task.target].mode().iloc[0])]
         case "values":
-            constant = round(float(train[task.target].mean()), 4)
+            constants = [round(float(train[target].mean()), 4) for target in task.targets]
         case "score":
-            constant = 0.5
+            constants = [0.5] * len(columns)
         case "probabilities":
-            constant = round(1 / len(task.classes), 4)
-    sample = test[[task.id_column]].copy()
-    sample[list(task.submission_columns[1:])] = constant
-    return sample
+            constants = [round(1 / len(columns), 4)] * len(columns)
+    filled = {column: [c] * len(test) for column, c in zip(columns, constants, strict=True)}
+    return pd.DataFrame({task.id_column: test[task.id_column].to_numpy(), **filled})
 
 
-def _write_atomically(task: Task, train: pd.DataFrame, test: pd.DataFrame, place: Path) -> None:
+def _write_atomically(task: Table, train: pd.DataFrame, test: pd.DataFrame, place: Path) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=place.parent))
     try:
@@ -106,19 +108,19 @@ def _write_atomically(task: Task, train: pd.DataFrame, test: pd.DataFrame, place
         shutil.rmtree(draft, ignore_errors=True)
 
 
-def _write(task: Task, train: pd.DataFrame, test: pd.DataFrame, directory: Path) -> None:
+def _write(task: Table, train: pd.DataFrame, test: pd.DataFrame, directory: Path) -> None:
     public, private = directory / "public", directory / "private"
     public.mkdir(parents=True)
     private.mkdir(mode=0o700)
     tables = {
         public / "train.csv": train,
-        public / "test.csv": test.drop(columns=task.target),
+        public / "test.csv": test.drop(columns=[*task.targets, USAGE]),
         public / "sample_submission.csv": sample_submission(task, train, test),
-        private / "test.csv": test[[task.id_column, task.target]],
+        private / "test.csv": test[[task.id_column, *task.targets, USAGE]],
     }
     for path, content in tables.items():
         content.to_csv(path, index=False, lineterminator="\n", encoding="utf-8")
-    (public / "description.md").write_text(task.description, encoding="utf-8", newline="\n")
+    (public / "description.md").write_text(describe(task), encoding="utf-8", newline="\n")
     # The user's umask may hide files from the user that a sandbox runs as.
     for path, mode in ((directory, 0o755), (public, 0o755), (private, 0o700)):
         path.chmod(mode)

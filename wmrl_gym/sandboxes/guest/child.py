@@ -7,6 +7,7 @@ import builtins
 import math
 import os
 import resource
+import signal
 import sys
 import threading
 import types
@@ -20,7 +21,8 @@ NOBODY = 65534
 _MIB = 1 << 20
 _LIBRARY_DATA = 256 * _MIB
 """Writable memory that libraries map but hardly touch, on top of the memory limit."""
-_OPEN_FILES = 1024
+OPEN_FILES = 1024
+"""File descriptors that a process may have."""
 
 
 def become_job(request: Header, pipes: tuple[int, int], userns: UserNamespace | None) -> None:
@@ -32,6 +34,7 @@ def become_job(request: Header, pipes: tuple[int, int], userns: UserNamespace | 
         userns: The hand-over of user ids, if the watcher is root.
     """
     os.setsid()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     _redirect(pipes)
     os.umask(0o022)
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)  # our own /proc files, which the watcher gave up
@@ -106,7 +109,7 @@ def _set_limits(request: Header) -> None:
     _limit(resource.RLIMIT_FSIZE, limits["file_mb"] * _MIB)
     _limit(resource.RLIMIT_NPROC, process_limit(limits) + request["other_processes"])
     _limit(resource.RLIMIT_CORE, 0)
-    _limit(resource.RLIMIT_NOFILE, _OPEN_FILES)
+    _limit(resource.RLIMIT_NOFILE, OPEN_FILES)
     if limits["cpu_s"] is not None:
         seconds = max(1, math.ceil(limits["cpu_s"]))
         _limit(resource.RLIMIT_CPU, seconds, seconds + 1)

@@ -10,8 +10,8 @@ class SkippedError(Exception):
     """A declared output is there but cannot be taken; the message says why."""
 
 
-def read_output(directory: int, name: str, limit: int) -> bytes | None:
-    """Read the file `name` in the open `directory`.
+def open_output(directory: int, name: str, limit: int) -> int | None:
+    """Open the file `name` in the open `directory` for reading.
 
     Links are not followed and nothing but a regular file is read, so that a job can neither
     point at a file that it may not read itself nor make the reader hang.
@@ -22,7 +22,7 @@ def read_output(directory: int, name: str, limit: int) -> bytes | None:
         limit: A file of so many bytes or more is not taken: it hit the limit on file sizes.
 
     Returns:
-        The content; `None` if there is no such file.
+        A file descriptor at the start of the file; `None` if there is no such file.
 
     Raises:
         SkippedError: There is something, but it is not taken.
@@ -37,10 +37,10 @@ def read_output(directory: int, name: str, limit: int) -> bytes | None:
         raise SkippedError("a symbolic link" if stat.S_ISLNK(kind) else str(error)) from None
     try:
         _require_plain(descriptor, limit)
-        with os.fdopen(descriptor, "rb", closefd=False) as file:
-            return file.read(limit)
-    finally:
+    except BaseException:
         os.close(descriptor)
+        raise
+    return descriptor
 
 
 def _require_plain(descriptor: int, limit: int) -> None:

@@ -41,6 +41,21 @@ class MemoryWatch:
         return sum(resident[p] if s is None else s for p, s in shares.items()) > self.limit
 
 
+def oom_kills() -> int:
+    """Processes that the kernel has killed in this process's cgroup for want of memory.
+
+    Only where `/sys/fs/cgroup` shows that cgroup, as it does in a container.
+    """
+    for path in ("memory.events", "memory/memory.oom_control"):  # cgroup version 2, version 1
+        try:
+            with open(f"/sys/fs/cgroup/{path}") as file:
+                fields = dict(line.split() for line in file)
+        except OSError:
+            continue
+        return int(fields.get("oom_kill", 0))
+    return 0
+
+
 def _resident(pid: int) -> int:
     try:
         with open(f"/proc/{pid}/statm") as file:

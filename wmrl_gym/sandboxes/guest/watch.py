@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from . import child, collect, syscalls, tree, wire
-from .memory import MemoryWatch
+from .memory import MemoryWatch, oom_kills
 
 _POLL_S = 0.02
 _SCRATCH_POLL_S = 0.5
@@ -45,6 +45,7 @@ def run_job(
     files: bytes,
     pipes: tuple[int, int],
     processes: tree.ProcessTree,
+    caller: int | None = None,
 ) -> None:
     """Run the job of `request` and tell `channel` what came of it.
 
@@ -54,7 +55,10 @@ def run_job(
         files: Contents of the job's files, one after the other.
         pipes: File descriptors of the job's stdout and stderr.
         processes: How to see and end what the job starts.
+        caller: File descriptor that becomes readable when the caller dies, if there is one: a
+            fork of the caller may hold the other end of the channel open.
     """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # or the job could interrupt us with it
     # Opened before the job can put another directory in its place.
     workdir = os.open(request["workdir"], os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)  # else the job could open our /proc files
@@ -65,16 +69,19 @@ def run_job(
             os.close(descriptor)
         channel.sendall(wire.encode({"kind": "started"}))
         began = time.monotonic()
-        scratch = _Scratch(workdir, request["scratch"], request["limits"]["scratch_mb"] * _MIB)
-        ending = _watch(channel, request, pid, _Watches(processes, memory, scratch))
+        scratch = _Scratch(workdir, request)
+        lifelines = [channel.fileno()] if caller is None else [channel.fileno(), caller]
+        ending = _watch(lifelines, request, pid, _Watches(processes, memory, scratch))
         wall = time.monotonic() - began
     finally:
         processes.kill()
     _send_outputs(channel, request, workdir)
-    _send_report(channel, ending, wall, memory.peak)
+    _send_report(channel, request, ending, wall, memory.peak)
 
 
-def _send_report(channel: socket.socket, ending: Ending, wall: float, peak: int) -> None:
+def _send_report(
+    channel: socket.socket, request: wire.Header, ending: Ending, wall: float, peak: int
+) -> None:
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     report = {
         "kind": "exit",
@@ -83,6 +90,7 @@ def _send_report(channel: socket.socket, ending: Ending, wall: float, peak: int)
         "wall_s": wall,
         "cpu_s": usage.ru_utime + usage.ru_stime,
         "peak_mb": max(peak, usage.ru_maxrss * 1024) / _MIB,
+        "oom_kills": oom_kills() if request["own_cgroup"] else 0,
     }
     channel.sendall(wire.encode(report))
 
@@ -124,7 +132,7 @@ def _be_job(
         child.write_files(request, files)
         syscalls.close_all_but([0, 1, 2, failure])
         if request["command"] is not None:
-            os.execve(request["command"][0], request["command"], request["env"])
+            os.execvpe(request["command"][0], request["command"], request["env"])
         os.close(failure)
     except BaseException as error:
         os.write(failure, f"{type(error).__name__}: {error}".encode())
@@ -133,7 +141,7 @@ def _be_job(
 
 
 def _watch(
-    channel: socket.socket,
+    lifelines: list[int],
     request: wire.Header,
     pid: int,
     watches: _Watches,
@@ -145,7 +153,7 @@ def _watch(
     parent = os.getppid()
     pidfd = os.pidfd_open(pid)
     while True:
-        ready = select.select([channel.fileno(), pidfd], [], [], _POLL_S)[0]
+        ready = select.select([*lifelines, pidfd], [], [], _POLL_S)[0]
         status = tree.reap().get(pid)
         if status is not None:
             return Ending(_cause_of(status, limits["cpu_s"]), status)
@@ -158,7 +166,7 @@ def _watch(
             return Ending("processes", None)
         if watches.scratch.exceeded():
             return Ending("scratch", None)
-        if channel.fileno() in ready or os.getppid() != parent:
+        if not {*lifelines}.isdisjoint(ready) or os.getppid() != parent:
             return Ending("abandoned", None)
 
 
@@ -175,20 +183,22 @@ def _cause_of(status: int, cpu_s: float | None) -> str:
 class _Scratch:
     """Watches what a job writes, as far as no mount bounds it.
 
-    A tmpfs has a size, but empty files cost none of it and yet take memory of the kernel. On
-    an ordinary file system (`directory` given) the bytes have to be counted as well.
+    A tmpfs has a size, but empty files cost none of it and yet take memory of the kernel; and
+    where there are several, their sizes do not bound the sum. On an ordinary file system
+    (`scratch` of the request given) the bytes have to be counted one file at a time.
     """
 
-    def __init__(self, workdir: int, directory: str | None, limit: int) -> None:
-        self._workdir = workdir
-        self._directory = directory
-        self._limit = limit
+    def __init__(self, workdir: int, request: wire.Header) -> None:
+        self._places = [workdir, *request["writable"]]
+        self._directory: str | None = request["scratch"]
+        self._limit = request["limits"]["scratch_mb"] * _MIB
         self._next = 0.0
 
     def exceeded(self) -> bool:
         if self._directory is None:
-            usage = os.fstatvfs(self._workdir)
-            return usage.f_files - usage.f_ffree > _MAX_FILES
+            usages = [os.statvfs(place) for place in self._places]
+            size = sum((u.f_blocks - u.f_bfree) * u.f_frsize for u in usages)
+            return size > self._limit or sum(u.f_files - u.f_ffree for u in usages) > _MAX_FILES
         if time.monotonic() < self._next:
             return False
         exceeded = _is_larger(self._directory, self._limit)
@@ -216,9 +226,17 @@ def _send_outputs(channel: socket.socket, request: wire.Header, workdir: int) ->
     names: Sequence[str] = request["outputs"]
     for name in names:
         try:
-            content = collect.read_output(workdir, name, limit)
+            descriptor = collect.open_output(workdir, name, limit)
         except (collect.SkippedError, OSError) as error:
             channel.sendall(wire.encode({"kind": "skipped", "name": name, "reason": str(error)}))
             continue
-        if content is not None:
-            channel.sendall(wire.encode({"kind": "output", "name": name}, content))
+        if descriptor is not None:
+            _send_file(channel, name, descriptor)
+
+
+def _send_file(channel: socket.socket, name: str, descriptor: int) -> None:
+    # Never whole in our memory, which may be bounded by the job's limit.
+    with os.fdopen(descriptor, "rb") as file:
+        size = os.fstat(descriptor).st_size
+        channel.sendall(wire.encode_head({"kind": "output", "name": name}, size))
+        channel.sendfile(file)

@@ -19,8 +19,13 @@ _LENGTH = struct.Struct(">I")
 
 def encode(header: Header, payload: bytes = b"") -> bytes:
     """One message as bytes."""
-    text = json.dumps({**header, "size": len(payload)}).encode()
-    return _LENGTH.pack(len(text)) + text + payload
+    return encode_head(header, len(payload)) + payload
+
+
+def encode_head(header: Header, size: int) -> bytes:
+    """A message as bytes, short of the `size` bytes of payload that follow."""
+    text = json.dumps({**header, "size": size}).encode()
+    return _LENGTH.pack(len(text)) + text
 
 
 class Decoder:

@@ -1,0 +1,53 @@
+"""A real model in this process, and a real server in another."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from wmrl_gym.world_models.language.backends.server import ServerBackend
+from wmrl_gym.world_models.language.backends.transformers import TransformersBackend
+from wmrl_gym.world_models.language.weights.smollm2 import smollm2_directory
+
+MODEL = "smollm2"
+
+# vLLM lives in an environment of its own: `make test-vllm`.
+collect_ignore = [] if importlib.util.find_spec("vllm") else ["test_vllm.py"]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "vllm: needs the vLLM engine; `make test-vllm` runs it")
+
+
+@pytest.fixture(scope="session")
+def smollm2() -> TransformersBackend:
+    return TransformersBackend(smollm2_directory(), rows=8)
+
+
+@pytest.fixture(scope="session")
+def llama_server() -> Iterator[str]:
+    """The address of a llama.cpp server that serves SmolLM2 as `smollm2`."""
+    program = Path(__file__).with_name("llama_server.py")
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, program, MODEL], stdin=pipe, stdout=pipe) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        address = next(
+            line.decode().removeprefix("listening ").strip()
+            for line in child.stdout
+            if line.startswith(b"listening ")
+        )
+        yield f"{address}/v1"
+        child.stdin.close()  # it ends with its input
+
+
+@pytest.fixture(scope="session")
+def served(llama_server: str) -> Iterator[ServerBackend]:
+    backend = ServerBackend(llama_server, MODEL, concurrency=4, deadline_s=300)
+    yield backend
+    backend.close()

@@ -1,0 +1,193 @@
+"""The world model that asks a language model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from wmrl_gym.outcomes import Execution, Outcome, WorldModel
+from wmrl_gym.world_models.language.backend import LanguageBackend
+from wmrl_gym.world_models.language.durations import Durations
+from wmrl_gym.world_models.language.gates import gate
+from wmrl_gym.world_models.language.modes.expected import DIGITS, ExpectedMode, Scale
+from wmrl_gym.world_models.language.modes.head import HeadMode
+from wmrl_gym.world_models.language.modes.reason import ReasonMode
+from wmrl_gym.world_models.language.modes.structured import StructuredMode
+from wmrl_gym.world_models.language.prediction import (
+    Mode,
+    NoPrediction,
+    Prediction,
+    no_outcome,
+    predicted_outcome,
+    rung,
+)
+from wmrl_gym.world_models.language.prompts import Question, pose
+from wmrl_gym.world_models.language.tasks import task_facts
+
+ModeName = Literal["expected", "structured", "head", "reason"]
+MODES: tuple[ModeName, ...] = ("expected", "structured", "head", "reason")
+_MIN_OUTCOMES = 16
+
+
+class LanguageWorldModel(WorldModel):
+    """Predicts what running a script would do by asking a language model.
+
+    What is certain from reading the script (no code, does not compile, imports what is not
+    there, reads no data, writes no submission) is never asked. The rest is put to the model
+    in one batched call: instructions, a report on the task's data and the conversation first,
+    the script last, without its comments and prose.
+
+    Scores follow the ladder of `WMRL-MLE-v0`: the predicted score is P(completed) times
+    E[score | completed], plus the probabilities of the other endings times their rungs.
+    A prediction that fails (no answer, malformed twice, too little probability on the
+    symbols, a script longer than the context) is an outcome without a score.
+
+    Modes:
+        `expected`: one token; the mean over the probabilities of the symbols of a scale.
+        `reason`: the model thinks first, then the same.
+        `structured`: a JSON object with status, quality, reason and feedback.
+        `head`: ridge regressions on the model's hidden state, learned from the anchors.
+
+    Args:
+        backend: The language model.
+        mode: How it is asked.
+        symbols: Symbols of the scale, single tokens, from an error over an invalid submission
+            to the best; for `expected` and `reason`.
+        min_mass: Least probability that they must have together; for the same modes.
+        max_tokens: Tokens of a text that the model writes; for `structured` and `reason`.
+        min_outcomes: Real outcomes before `head` predicts anything.
+        when_down: What becomes of new groups while a model server does not answer:
+            `"unscored"` leaves them without a score, `"execute"` has them executed for real.
+
+    Raises:
+        ValueError: If an argument is out of its range, or asks for more than the back end
+            can do.
+    """
+
+    def __init__(
+        self,
+        backend: LanguageBackend,
+        *,
+        mode: ModeName = "expected",
+        symbols: Sequence[str] = DIGITS,
+        min_mass: float = 0.5,
+        max_tokens: int = 320,
+        min_outcomes: int = _MIN_OUTCOMES,
+        when_down: Literal["unscored", "execute"] = "unscored",
+    ) -> None:
+        if mode not in MODES:
+            raise ValueError(f"mode={mode!r} must be one of {MODES}")
+        if max_tokens < 1:
+            raise ValueError(f"max_tokens={max_tokens} must be at least 1")
+        if when_down not in ("unscored", "execute"):
+            raise ValueError(f"when_down={when_down!r} must be 'unscored' or 'execute'")
+        self.backend = backend
+        self.mode = mode
+        self._mode = _mode(backend, mode, symbols, min_mass, max_tokens, min_outcomes)
+        self._when_down = when_down
+        self._durations = Durations()
+
+    def ready(self, task: str) -> bool:
+        """Whether `task` can be predicted now."""
+        if self._when_down == "execute" and not self.backend.healthy():
+            return False
+        return self._mode.ready(task)
+
+    def execute(self, executions: Sequence[Execution]) -> list[Outcome]:
+        """Predict `[B]` outcomes with one batched call of the language model."""
+        outcomes: dict[int, Outcome] = {}
+        questions: dict[int, Question] = {}
+        for index, execution in enumerate(executions):
+            found = self._without_model(execution)
+            if isinstance(found, Question):
+                questions[index] = found
+            else:
+                outcomes[index] = found
+        if questions:
+            predictions = self._mode.predict(list(questions.values()))
+            for index, prediction in zip(questions, predictions, strict=True):
+                outcomes[index] = self._outcome(questions[index], prediction)
+        return [outcomes[index] for index in range(len(executions))]
+
+    def learn(self, executions: Sequence[Execution], outcomes: Sequence[Outcome]) -> None:
+        """Learn durations, and what the mode learns, from `[N]` real outcomes."""
+        self._durations.learn(executions, outcomes)
+        if self.mode != "head":
+            return
+        questions, real = [], []
+        for execution, outcome in zip(executions, outcomes, strict=True):
+            # What a gate knows would teach the regression nothing but the gate.
+            found = self._without_model(execution)
+            if isinstance(found, Question) and outcome.score is not None:
+                questions.append(found)
+                real.append(outcome)
+        if questions:
+            self._mode.learn(questions, real)
+
+    def state_dict(self) -> dict[str, Any]:
+        """What was learned; the language model itself does not change."""
+        return {
+            "mode": self.mode,
+            "learned": self._mode.state_dict(),
+            "durations": self._durations.state_dict(),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from a `state_dict()`.
+
+        Raises:
+            ValueError: If it was made in another mode.
+        """
+        if state["mode"] != self.mode:
+            raise ValueError(f"state is of mode={state['mode']!r}, this model of {self.mode!r}")
+        self._mode.load_state_dict(state["learned"])
+        self._durations.load_state_dict(state["durations"])
+
+    def close(self) -> None:
+        """Close the back end; safe to call twice."""
+        self.backend.close()
+
+    def _without_model(self, execution: Execution) -> Outcome | Question:
+        """The outcome where it is certain or hopeless, else the question to be asked."""
+        facts = task_facts(execution.task, execution.task_version)
+        verdict = gate(execution.artifact, facts)
+        if verdict is not None:
+            certain = Prediction(
+                status=verdict.status,
+                p_completed=0.0,
+                score=rung(verdict.status),
+                said=verdict.said,
+            )
+            seconds = self._durations.predict(execution, verdict.status)
+            return predicted_outcome(execution, certain, seconds, facts.submission)
+        limit = self.backend.context_tokens - self._mode.answer_tokens
+        try:
+            return pose(execution, facts, self.backend.count_tokens, limit)
+        except ValueError as error:
+            return no_outcome(None, str(error))
+
+    def _outcome(self, question: Question, made: Prediction | NoPrediction) -> Outcome:
+        if isinstance(made, NoPrediction):
+            return no_outcome(self.backend, made.reason)
+        execution = question.execution
+        seconds = self._durations.predict(execution, made.status)
+        facts = task_facts(execution.task, execution.task_version)
+        return predicted_outcome(execution, made, seconds, facts.submission)
+
+
+def _mode(
+    backend: LanguageBackend,
+    mode: ModeName,
+    symbols: Sequence[str],
+    min_mass: float,
+    max_tokens: int,
+    min_outcomes: int,
+) -> Mode:
+    match mode:
+        case "head":
+            return HeadMode(backend, min_outcomes)
+        case "structured":
+            return StructuredMode(backend, max_tokens)
+        case "reason":
+            return ReasonMode(backend, Scale(backend, symbols, min_mass), max_tokens)
+    return ExpectedMode(Scale(backend, symbols, min_mass))

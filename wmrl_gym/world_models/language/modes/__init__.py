@@ -1,0 +1,1 @@
+"""The ways to ask a language model for a prediction."""

@@ -1,0 +1,119 @@
+"""One token: the mean over the probabilities of the symbols of a scale.
+
+The scale holds both questions, whether the script leaves a valid submission and how good
+that is, so that one reading gives P(completed) and E[score | completed]. The mean uses all
+that the model says about its doubts; the likeliest symbol alone is a worse judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from wmrl_gym.outcomes import Status
+from wmrl_gym.world_models.language.backend import LanguageBackend, Prompt, Reading
+from wmrl_gym.world_models.language.prediction import FixedMode, NoPrediction, Prediction, rung
+from wmrl_gym.world_models.language.prompts import Question
+
+DIGITS = tuple("0123456789")
+PREFILL = '{"score": '
+CLOSING = "What will happen? Answer with one symbol."
+_ENDINGS = (Status.CRASHED, Status.NO_RESULT)
+"""What the first symbols of the scale stand for; the others are positions from 0 to 1."""
+_LEAST_SYMBOLS = 4
+
+
+class Scale:
+    """Reads scores off the probabilities of symbols.
+
+    Args:
+        backend: What is asked.
+        symbols: Single tokens: one for a script that stops with an error, one for a script
+            that leaves no valid submission, then positions from worst to best.
+        min_mass: Least probability of all symbols together; with less, the model wants to say
+            something else, and there is no prediction.
+
+    Raises:
+        ValueError: If the back end tells no probabilities, a symbol is no single token, or an
+            argument is out of its range.
+    """
+
+    def __init__(self, backend: LanguageBackend, symbols: Sequence[str], min_mass: float) -> None:
+        if len(set(symbols)) != len(symbols) or len(symbols) < _LEAST_SYMBOLS:
+            raise ValueError(
+                f"symbols={symbols!r} must be at least {_LEAST_SYMBOLS}, all different"
+            )
+        if not 0.0 <= min_mass <= 1.0:
+            raise ValueError(f"min_mass={min_mass} must be in [0, 1]")
+        if not backend.capabilities.probabilities:
+            raise ValueError(
+                f"{backend.name} tells no probabilities of tokens: use mode='structured'"
+            )
+        backend.check_symbols(symbols)
+        self._backend = backend
+        self._symbols = tuple(symbols)
+        self._min_mass = min_mass
+        positions = np.linspace(0.0, 1.0, len(symbols) - len(_ENDINGS))
+        good = [rung(Status.COMPLETED, float(position)) for position in positions]
+        self._scores = np.array([*(rung(status) for status in _ENDINGS), *good])
+
+    @property
+    def question(self) -> str:
+        """What to ask."""
+        crash, invalid, worst, *_, best = self._symbols
+        return (
+            f"What will happen to the script? {crash}: it stops with an error or at a limit. "
+            f"{invalid}: it ends without a valid submission. {worst} to {best}: it leaves a valid "
+            f"submission, from {worst}, no better than guessing, to {best}, as good as the best "
+            "solutions known. "
+            "Answer with that one symbol only."
+        )
+
+    @property
+    def prefill(self) -> str:
+        """How the answer begins, where it can be begun."""
+        return PREFILL if self._backend.capabilities.prefill else ""
+
+    def read(self, prompts: Sequence[Prompt]) -> list[Prediction | NoPrediction]:
+        """`[B]` predictions from one token each."""
+        readings = self._backend.next_token_probabilities(prompts, self._symbols)
+        return [self._prediction(reading) for reading in readings]
+
+    def _prediction(self, reading: Reading) -> Prediction | NoPrediction:
+        p = reading.probabilities
+        if p is None:
+            return NoPrediction(reading.error)
+        if reading.mass < self._min_mass:
+            return NoPrediction(
+                f"the symbols have a probability of {reading.mass:.3f} together, less than "
+                f"min_mass={self._min_mass}"
+            )
+        endings = [*p[: len(_ENDINGS)], p[len(_ENDINGS) :].sum()]
+        statuses = (*_ENDINGS, Status.COMPLETED)
+        return Prediction(
+            status=statuses[int(np.argmax(endings))],
+            p_completed=float(min(endings[-1], 1.0)),
+            score=float(np.clip(p @ self._scores, 0.0, 1.0)),
+            details={"mass": reading.mass},
+        )
+
+
+class ExpectedMode(FixedMode):
+    """Asks for one symbol of a scale and reads its distribution.
+
+    Args:
+        scale: The scale.
+    """
+
+    answer_tokens = 160
+
+    def __init__(self, scale: Scale) -> None:
+        self._scale = scale
+
+    def predict(self, questions: Sequence[Question]) -> list[Prediction | NoPrediction]:
+        """`[B]` predictions in one call."""
+        asked = self._scale.question
+        return self._scale.read(
+            [question.asking(asked, CLOSING, prefill=self._scale.prefill) for question in questions]
+        )
