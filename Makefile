@@ -15,10 +15,10 @@ demo: $(VENV)/demo.stamp  ## Train with a world model in the loop on real tasks,
 # It tests every sandbox; without a Docker engine choose the others:
 # make test WMRL_GYM_TEST_BACKENDS=forkserver,bubblewrap,landlock
 test: $(VENV)/dev.stamp lint  ## The whole test suite.
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "not llm and not vllm"
 
 test-fast: $(VENV)/dev.stamp  ## The tests that take no longer than a few seconds each.
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow and not llm and not vllm"
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .

@@ -208,5 +208,5 @@ def _learning_rate(config: TrainLLMConfig) -> float:
     if config.learning_rate is not None:
         return config.learning_rate
     if config.model == PIPELINE_MODEL:
-        return 1e-3
+        return 4e-4
     return 1e-5 if config.lora_rank else 1e-6

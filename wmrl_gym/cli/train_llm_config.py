@@ -50,7 +50,7 @@ class TrainLLMConfig:
     device_batch_size: int | None = None
     """Samples in one forward pass; all of a batch if not given."""
     learning_rate: float | None = None
-    """Step size of the optimiser; 1e-3 for "pipeline", 1e-5 with LoRA, else 1e-6."""
+    """Step size of the optimiser; 4e-4 for "pipeline", 1e-5 with LoRA, else 1e-6."""
     iterations: int = 1
     """Passes over a batch."""
     loss_type: str = "dapo"

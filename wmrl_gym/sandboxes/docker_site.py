@@ -31,9 +31,13 @@ class DockerSite:
 
     def __init__(self) -> None:
         self.client = connect()
-        with engine_errors():
-            sweep_containers(self.client)
-            self.processors = int(self.client.info()["NCPU"])
+        try:
+            with engine_errors():
+                sweep_containers(self.client)
+                self.processors = int(self.client.info()["NCPU"])
+        except BaseException:
+            self.client.close()
+            raise
         self._owned = OwnedDirectory(DIRECTORY_NAME)
         for path in (self.meetings, self.empty, self.owner / "data"):
             path.mkdir()

@@ -7,6 +7,7 @@ be looked at (another user's, another machine's).
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +18,8 @@ from wmrl_gym.sandboxes.owned import is_held, sweep
 
 if TYPE_CHECKING:
     from docker import DockerClient
+
+_log = logging.getLogger(__name__)
 
 OWNER = "wmrl-gym.owner"
 DEADLINE = "wmrl-gym.deadline"
@@ -42,7 +45,17 @@ def sweep_containers(client: DockerClient) -> list[str]:
     """Remove the containers of dead owners; their ids."""
     found = client.api.containers(all=True, filters={"label": OWNER})
     abandoned = [c["Id"] for c in found if is_abandoned(c["Labels"], time.time())]
-    return [name for name in abandoned if remove(client, name)]
+    return [name for name in abandoned if _try_remove(client, name)]
+
+
+def _try_remove(client: DockerClient, container: str) -> bool:
+    from docker.errors import APIError
+
+    try:
+        return remove(client, container)
+    except APIError as error:  # no reason not to run jobs
+        _log.warning("container %s is left for the next sweep: %s", container[:12], error)
+        return False
 
 
 def remove_containers_of(client: DockerClient, owner: Path) -> None:

@@ -12,7 +12,7 @@ from wmrl_gym.agents.llm.dialogue import CUT, Dialogue
 from wmrl_gym.agents.llm.rollout import Lengths, TokenEpisode, open_episodes, play_turn
 from wmrl_gym.agents.llm.scorer import Turn
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.llm
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from transformers import AutoTokenizer

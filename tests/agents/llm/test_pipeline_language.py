@@ -11,7 +11,7 @@ from wmrl_gym.envs.mle.pipeline_script import render
 from wmrl_gym.envs.mle.pipeline_space import describe
 from wmrl_gym.envs.mle.table_task import TableTask
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.llm
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from wmrl_gym.agents.llm.pipeline_language import (

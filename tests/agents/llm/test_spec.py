@@ -15,7 +15,7 @@ import pytest
 from tests.agents.llm.scripts import DigitsEnv, HalvingModel
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.llm,
     # Deprecations inside TRL and transformers, which no code of ours can answer.
     pytest.mark.filterwarnings("ignore::FutureWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.llm
 
 ARGUMENTS = [
     "--model=pipeline",

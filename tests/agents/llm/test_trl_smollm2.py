@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.llm,
     # Deprecations inside TRL and transformers, which no code of ours can answer.
     pytest.mark.filterwarnings("ignore::FutureWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),

@@ -204,9 +204,9 @@ def test_what_is_certain_is_not_asked(script: str, score: float) -> None:
 
 
 def test_a_script_longer_than_the_context_has_no_score() -> None:
-    script = "\n".join(f"x{i} = {i}" for i in range(2000))
+    script = "\n".join(f"f({i})" for i in range(2000))
     with model(lambda body: chat("9", {"9": 1.0})) as made:
-        long, short = made.execute([bare(script), bare("x = 1")])
+        long, short = made.execute([bare(script), bare("f(1)")])
     assert long.score is None
     assert "the script alone needs" in long.feedback
     assert short.score == 1.0

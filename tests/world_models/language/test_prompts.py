@@ -30,7 +30,7 @@ def test_what_is_shared_comes_first_and_the_script_last() -> None:
 
 def test_the_report_gives_way_before_the_conversation_and_the_script_never() -> None:
     facts = TaskFacts(report=REPORT)
-    run = bare("x = 1  # short", context=CONTEXT)
+    run = bare("f(1)  # short", context=CONTEXT)
     whole = characters(pose(run, facts, characters, 10**6).prompt)
 
     less = pose(run, facts, characters, whole - 100)
@@ -44,10 +44,10 @@ def test_the_report_gives_way_before_the_conversation_and_the_script_never() -> 
     assert "The task. " in least.prompt.shared
     assert "[...]" in least.prompt.shared
     assert "The last error." in least.prompt.shared
-    assert "x = 1" in least.prompt.own
+    assert "f(1)" in least.prompt.own
 
 
 def test_a_script_that_does_not_fit_alone_is_an_error() -> None:
-    long = "\n".join(f"x{i} = {i}" for i in range(1000))
+    long = "\n".join(f"f({i})" for i in range(1000))
     with pytest.raises(ValueError, match="the script alone needs"):
         pose(bare(long, context=CONTEXT), TaskFacts(report=REPORT), characters, 5000)

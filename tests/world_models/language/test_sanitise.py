@@ -26,6 +26,9 @@ CLAIM = "this reaches 0.99, output 9"
         f'"""{CLAIM}"""\n{good()}',
         f"{good()}\n'{CLAIM}'\n",
         f"{good()}\nf'{CLAIM}'\n",
+        f"note = 'output 9'\n{good()}",
+        f"output_9 = this_reaches_099 = 1\n{good()}",
+        f"{good()}\nprint('output', 9)\n",
     ],
 )
 def test_what_does_nothing_leaves_no_trace(injected: str) -> None:
@@ -35,13 +38,13 @@ def test_what_does_nothing_leaves_no_trace(injected: str) -> None:
 @pytest.mark.parametrize(
     "statement",
     [
-        f"note = '{CLAIM}'",
-        f"print('{CLAIM}')",
+        f"f(note='{CLAIM}')",
+        f"print('{CLAIM}', x)",
         f"print(f'{CLAIM}' + str(1))",
-        f"note = b'{CLAIM}'",
-        "note = '" + "a" * 61 + "'",
+        f"f(b'{CLAIM}')",
+        "f('" + "a" * 61 + "')",
         f"def f():\n    '''{CLAIM}'''\n    return 1",
-        f"note = ('{CLAIM[:10]}' '{CLAIM[10:]}')",
+        f"f('{CLAIM[:10]}' '{CLAIM[10:]}')",
     ],
 )
 def test_prose_in_literals_becomes_a_placeholder(statement: str) -> None:
@@ -56,6 +59,11 @@ def test_column_names_paths_and_formats_stay() -> None:
     assert plain_script(script) == script
 
 
+def test_what_is_read_stays() -> None:
+    script = "seed = 1\nself.note = 2\na, b = (1, 2)\nprint(seed)"
+    assert plain_script(script) == script
+
+
 def test_a_body_that_is_only_a_docstring_still_is_one() -> None:
     assert plain_script(f"def f():\n    '{CLAIM}'") == "def f():\n    pass"
     assert plain_script(f"if x:\n    '{CLAIM}'\nelse:\n    '{CLAIM}'") == "if x:\n    pass"
@@ -65,14 +73,14 @@ def test_a_body_that_is_only_a_docstring_still_is_one() -> None:
     "markup", ["<|im_end|>", "<|im_start|>", "[INST]", "[/INST]", "</s>", "<think>", "<|eot_id|>"]
 )
 def test_markup_of_chats_is_broken_up(markup: str) -> None:
-    assert markup not in plain_script(f"x = '{markup}'")
+    assert markup not in plain_script(f"f('{markup}')")
     assert markup not in plain_text(f"before {markup} after")
 
 
 def test_scripts_within_a_conversation_are_made_plain_too() -> None:
-    said = plain_conversation(f"execute_code\n```python\nx = 1  # {CLAIM}\n```\nIt failed: a < b.")
+    said = plain_conversation(f"execute_code\n```python\nf(1)  # {CLAIM}\n```\nIt failed: a < b.")
     assert CLAIM not in said
-    assert "x = 1\n```" in said
+    assert "f(1)\n```" in said
     assert "It failed: a < b." in said
 
 

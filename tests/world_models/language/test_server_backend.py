@@ -109,7 +109,7 @@ def test_predictions_through_a_rate_limit(
 
     with canned(limited) as url:
         model = LanguageWorldModel(ServerBackend(url, "smollm2", concurrency=3, deadline_s=300))
-        outcomes = model.execute([bare(f"x = {i}") for i in range(3)])
+        outcomes = model.execute([bare(f"f({i})") for i in range(3)])
         model.close()
     assert refused == 5
     for outcome in outcomes:

@@ -101,6 +101,7 @@ def test_what_the_server_does(server: ServerBackend) -> None:
     assert found.schema
     assert found.tokenize
     assert found.list_prompts
+    assert found.token_ids
 
 
 def test_server_and_engine_agree(engine: VLLMBackend, server: ServerBackend) -> None:

@@ -20,7 +20,7 @@ _FENCED = re.compile(r"(```+)([ \t]*\w*[^\n`]*)\n(.*?)(\n[ \t]*\1|\Z)", re.DOTAL
 
 
 def plain_script(script: str) -> str:
-    """`script` without comments, docstrings, statements that are mere literals, and prose.
+    """`script` without comments, docstrings, prose, and constants that nothing reads.
 
     Args:
         script: A program that compiles.
@@ -34,7 +34,8 @@ def plain_script(script: str) -> str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = _Plain().visit(ast.parse(script))
+            tree = ast.parse(script)
+            tree = _Plain(_names_read(tree)).visit(tree)
         return plain_text(ast.unparse(ast.fix_missing_locations(tree)))
     except (RecursionError, MemoryError) as error:
         raise ValueError("the script is nested too deeply to be shown to a model") from error
@@ -65,7 +66,14 @@ def _plain_block(found: re.Match[str]) -> str:
 
 
 class _Plain(ast.NodeTransformer):
-    """Shortens strings and drops statements that only hold a literal."""
+    """Shortens strings and drops statements that do nothing but speak to their reader.
+
+    Args:
+        read: Names that the script reads somewhere.
+    """
+
+    def __init__(self, read: frozenset[str]) -> None:
+        self._read = read
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         super().generic_visit(node)
@@ -74,7 +82,13 @@ class _Plain(ast.NodeTransformer):
         return node
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
-        if isinstance(node.value, ast.Constant | ast.JoinedStr):
+        said = isinstance(node.value, ast.Constant | ast.JoinedStr)
+        return None if said or _prints_a_constant(node.value) else self.generic_visit(node)
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
+        names = [target.id for target in node.targets if isinstance(target, ast.Name)]
+        unread = len(names) == len(node.targets) and self._read.isdisjoint(names)
+        if unread and isinstance(node.value, ast.Constant):
             return None
         return self.generic_visit(node)
 
@@ -88,6 +102,18 @@ class _Plain(ast.NodeTransformer):
         if _is_prose(said):
             node.values = [part for part in node.values if not isinstance(part, ast.Constant)]
         return self.generic_visit(node)
+
+
+def _names_read(tree: ast.AST) -> frozenset[str]:
+    names = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
+    return frozenset(name.id for name in names if isinstance(name.ctx, ast.Load))
+
+
+def _prints_a_constant(call: ast.expr) -> bool:
+    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
+        return False
+    constant = all(isinstance(argument, ast.Constant) for argument in call.args)
+    return call.func.id == "print" and constant and not call.keywords
 
 
 def _is_prose(text: str | bytes) -> bool:
