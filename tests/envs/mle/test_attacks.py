@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.sandboxes.backends import BACKENDS
 from tests.envs.mle.toy_task import table_task
+from tests.sandboxes.backends import BACKENDS
 from tests.sandboxes.helpers import wait_until_gone
 from wmrl_gym import Execution, Outcome, Status
 from wmrl_gym.envs.mle.executor import MLEExecutor
