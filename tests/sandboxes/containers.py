@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import docker
 
-from wmrl_gym.sandboxes.docker_sweep import OWNER, is_abandoned
+from wmrl_gym.sandboxes.docker.sweep import OWNER, is_abandoned
 
 
 @contextlib.contextmanager

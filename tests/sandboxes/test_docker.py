@@ -16,10 +16,9 @@ import wmrl_gym
 from tests.sandboxes.containers import engine, wait_for_container
 from tests.sandboxes.helpers import job
 from wmrl_gym.sandboxes import GUARANTEES, JobResult, JobStatus, Limits
-from wmrl_gym.sandboxes import docker as docker_backend
-from wmrl_gym.sandboxes.docker import DockerSandbox
-from wmrl_gym.sandboxes.docker_container import arguments
-from wmrl_gym.sandboxes.docker_views import View
+from wmrl_gym.sandboxes.docker.container import arguments
+from wmrl_gym.sandboxes.docker.sandbox import DockerSandbox
+from wmrl_gym.sandboxes.docker.views import View
 
 
 @pytest.fixture
@@ -243,7 +242,7 @@ def test_the_watcher_ends_at_its_deadline_whatever_happens(
 ) -> None:
     """The dead man's switch goes off before the watcher's own limit on time."""
     assert sandbox.probe().works
-    monkeypatch.setattr(docker_backend, "GRACE_S", -28.0)
+    monkeypatch.setattr("wmrl_gym.sandboxes.docker.sandbox.GRACE_S", -28.0)
     began = time.monotonic()
     result = sandbox.run(job("import time; time.sleep(60)", wall_s=30.0))
     assert result.status is JobStatus.SANDBOX_ERROR

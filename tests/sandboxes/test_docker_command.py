@@ -11,8 +11,8 @@ import pytest
 
 from tests.sandboxes.containers import engine, labelled
 from wmrl_gym.cli import main
-from wmrl_gym.sandboxes.docker_image import built_image
-from wmrl_gym.sandboxes.docker_sweep import labels_of
+from wmrl_gym.sandboxes.docker.image import built_image
+from wmrl_gym.sandboxes.docker.sweep import labels_of
 
 
 def test_build_names_the_image(capsys: pytest.CaptureFixture[str]) -> None:

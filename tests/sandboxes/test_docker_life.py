@@ -16,14 +16,14 @@ import pytest
 from tests.sandboxes.containers import engine, labelled, wait_for_container
 from tests.sandboxes.helpers import job
 from wmrl_gym.sandboxes import JobResult, JobStatus
-from wmrl_gym.sandboxes.docker import DockerSandbox
-from wmrl_gym.sandboxes.docker_image import built_image
-from wmrl_gym.sandboxes.docker_sweep import OWNER, is_abandoned, labels_of
+from wmrl_gym.sandboxes.docker.image import built_image
+from wmrl_gym.sandboxes.docker.sandbox import DockerSandbox
+from wmrl_gym.sandboxes.docker.sweep import OWNER, is_abandoned, labels_of
 
 _CALLER = """
 import threading
 from wmrl_gym.sandboxes import Job
-from wmrl_gym.sandboxes.docker import DockerSandbox
+from wmrl_gym.sandboxes.docker.sandbox import DockerSandbox
 sandbox = DockerSandbox()
 sandbox.probe()
 code = b"import time; time.sleep(60)"

@@ -11,7 +11,7 @@ from tests.sandboxes.containers import engine
 from tests.sandboxes.helpers import job
 from tests.sandboxes.images import build_python_image
 from wmrl_gym.sandboxes import GUARANTEES, JobStatus
-from wmrl_gym.sandboxes.docker import DockerSandbox
+from wmrl_gym.sandboxes.docker.sandbox import DockerSandbox
 
 pytestmark = pytest.mark.slow
 

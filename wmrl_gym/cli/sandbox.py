@@ -9,8 +9,8 @@ from rich.table import Table
 
 from wmrl_gym.errors import MissingDependencyError, SandboxUnavailableError
 from wmrl_gym.sandboxes import GUARANTEES, probe_all
-from wmrl_gym.sandboxes.docker import DockerSandbox
-from wmrl_gym.sandboxes.docker_sweep import sweep_engine
+from wmrl_gym.sandboxes.docker.sandbox import DockerSandbox
+from wmrl_gym.sandboxes.docker.sweep import sweep_engine
 from wmrl_gym.sandboxes.owned import sweep
 from wmrl_gym.sandboxes.prefix import PREFIX_NAME
 

@@ -11,7 +11,7 @@ from wmrl_gym.errors import SandboxUnavailableError
 from wmrl_gym.sandboxes.backend import Backend
 from wmrl_gym.sandboxes.base import GUARANTEES, Probe, Sandbox
 from wmrl_gym.sandboxes.bubblewrap import BubblewrapSandbox
-from wmrl_gym.sandboxes.docker import DockerSandbox
+from wmrl_gym.sandboxes.docker.sandbox import DockerSandbox
 from wmrl_gym.sandboxes.forkserver import ForkServerSandbox
 from wmrl_gym.sandboxes.landlock import LandlockSandbox
 from wmrl_gym.sandboxes.unsafe import UnsafeSubprocess

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from wmrl_gym.errors import SandboxUnavailableError
-from wmrl_gym.sandboxes.docker_engine import connect, engine_errors
-from wmrl_gym.sandboxes.docker_sweep import DIRECTORY_NAME, remove_containers_of, sweep_containers
+from wmrl_gym.sandboxes.docker.engine import connect, engine_errors
+from wmrl_gym.sandboxes.docker.sweep import DIRECTORY_NAME, remove_containers_of, sweep_containers
 from wmrl_gym.sandboxes.owned import OwnedDirectory
 from wmrl_gym.sandboxes.staging import Staging
 

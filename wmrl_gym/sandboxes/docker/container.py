@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from wmrl_gym.errors import SandboxUnavailableError
 from wmrl_gym.sandboxes import layout
 from wmrl_gym.sandboxes.base import Limits
-from wmrl_gym.sandboxes.docker_rendezvous import SOCKET
-from wmrl_gym.sandboxes.docker_sweep import remove
-from wmrl_gym.sandboxes.docker_views import Bind, View
+from wmrl_gym.sandboxes.docker.rendezvous import SOCKET
+from wmrl_gym.sandboxes.docker.sweep import remove
+from wmrl_gym.sandboxes.docker.views import Bind, View
 from wmrl_gym.sandboxes.exchange import Exchange
 from wmrl_gym.sandboxes.guest.child import NOBODY, OPEN_FILES, process_limit
 

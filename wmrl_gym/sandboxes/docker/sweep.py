@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wmrl_gym.sandboxes.docker_engine import connect, engine_errors
+from wmrl_gym.sandboxes.docker.engine import connect, engine_errors
 from wmrl_gym.sandboxes.owned import is_held, sweep
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """Back end "docker": one container for one job, with the same watcher inside as elsewhere.
 
 The caller and the watcher talk over a socket that is handed to the container when it starts
-(`docker_rendezvous`); Docker's own streams and copies are not used. The kernel's
+(`rendezvous`); Docker's own streams and copies are not used. The kernel's
 cgroups bound memory, processes and CPU, whatever the job does to hide from the watcher.
 
 The engine has to be on this machine: containers show its directories.
@@ -16,13 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from wmrl_gym.errors import MissingDependencyError, SandboxUnavailableError
-from wmrl_gym.sandboxes import docker_container, docker_image, docker_sweep, layout
+from wmrl_gym.sandboxes import layout
 from wmrl_gym.sandboxes.backend import Backend
 from wmrl_gym.sandboxes.base import Job, Limits
-from wmrl_gym.sandboxes.docker_engine import engine_errors
-from wmrl_gym.sandboxes.docker_rendezvous import Rendezvous
-from wmrl_gym.sandboxes.docker_site import DockerSite
-from wmrl_gym.sandboxes.docker_views import (
+from wmrl_gym.sandboxes.docker import container as containers
+from wmrl_gym.sandboxes.docker import image as images
+from wmrl_gym.sandboxes.docker import sweep
+from wmrl_gym.sandboxes.docker.engine import engine_errors
+from wmrl_gym.sandboxes.docker.rendezvous import Rendezvous
+from wmrl_gym.sandboxes.docker.site import DockerSite
+from wmrl_gym.sandboxes.docker.views import (
     FIND_ANSWERS,
     Bind,
     View,
@@ -61,9 +64,9 @@ class DockerSandbox(Backend):
         try:
             site = self._open_site()
             with engine_errors():
-                if docker_image.own_image():
-                    return docker_image.find_fault_of_own(site.client)
-                return docker_image.find_fault_of_built(site.client, self._links())
+                if images.own_image():
+                    return images.find_fault_of_own(site.client)
+                return images.find_fault_of_built(site.client, self._links())
         except (SandboxUnavailableError, MissingDependencyError, OSError) as error:
             return str(error)
 
@@ -76,7 +79,7 @@ class DockerSandbox(Backend):
         """
         site = self._open_site()
         with engine_errors():
-            return docker_image.build_image(site.client, self._links())
+            return images.build_image(site.client, self._links())
 
     def _links(self) -> list[layout.Operation]:
         return layout.operations(self.runtime, self.prefix.path, {}, 0)
@@ -99,10 +102,10 @@ class DockerSandbox(Backend):
             return self._view
 
     def _make_view(self, site: DockerSite) -> View:
-        image = docker_image.own_image()
+        image = images.own_image()
         if not image:
-            return view_of_host(docker_image.built_image(), self.runtime, self.prefix)
-        environment = docker_image.image_environment(site.client)
+            return view_of_host(images.built_image(), self.runtime, self.prefix)
+        environment = images.image_environment(site.client)
         bare = view_of_image(image, environment, [], site.empty)
         masked = self._find_answers(site, bare)
         return view_of_image(image, environment, masked, site.empty)
@@ -136,15 +139,15 @@ class DockerSandbox(Backend):
             binds += hide_machine(site.empty)
         request = _request(job, view)
         with site.in_use(), Rendezvous(site.meetings) as rendezvous:
-            binds.append((str(rendezvous.directory), docker_container.MEETING_PLACE))
+            binds.append((str(rendezvous.directory), containers.MEETING_PLACE))
             described = _describe(site, view, job.limits, binds, gpus)
-            with docker_container.running(site.client, described) as container:
-                check = partial(docker_container.require_alive, container)
+            with containers.running(site.client, described) as container:
+                check = partial(containers.require_alive, container)
                 rendezvous.hand_over(conversation.guest_descriptors, check)
                 conversation.release_guest()
                 limits = job.limits
                 exchange = conversation.hold(request, limits.wall_s, limits.output_kb << 10)
-                docker_container.explain(exchange, container)
+                containers.explain(exchange, container)
         return exchange
 
     def close(self) -> None:
@@ -160,11 +163,11 @@ def _describe(
     site: DockerSite, view: View, limits: Limits, binds: Sequence[Bind], gpus: Sequence[str]
 ) -> dict[str, Any]:
     seconds = START_S + limits.wall_s + 2 * GRACE_S  # the watcher ends itself before that
-    return docker_container.arguments(
+    return containers.arguments(
         view,
         limits,
         binds=binds,
-        labels=docker_sweep.labels_of(site.owner, seconds),
+        labels=sweep.labels_of(site.owner, seconds),
         gpus=gpus,
         processors=site.processors,
     )
