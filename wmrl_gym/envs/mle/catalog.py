@@ -71,10 +71,23 @@ def load_task(name: str) -> Task:
 
 
 def load_tasks(reference: str) -> tuple[Task, ...]:
-    """The tasks that a name or a path stands for: one, or all of a directory of several."""
-    if importers.is_path(reference):
+    """The tasks that a name or a path stands for: one, or all of a directory of several.
+
+    Args:
+        reference: As for `load_task`, or a directory of several tasks, which may be `mine` for
+            `./mine` as long as no task has that name.
+
+    Raises:
+        TaskError: If there is no such task, or one cannot be read.
+        MissingDependencyError: If the package that holds the data is not installed.
+    """
+    if importers.is_path(reference) or (not _is_name(reference) and Path(reference).is_dir()):
         return tuple(load_task(name) for name in importers.names_at(reference))
     return (load_task(reference),)
+
+
+def _is_name(reference: str) -> bool:
+    return reference.removesuffix(MICRO) in task_names() or importers.is_imported(reference)
 
 
 def _built_in(name: str) -> TableTask:

@@ -426,3 +426,11 @@ def test_negative_targets_of_a_logarithmic_metric(tmp_path: Path) -> None:
     directory = write_folder(tmp_path / "t", train, test, answers, metric="rmsle", target="y")
     with pytest.raises(TaskError, match="not a number from 0 on: "):
         folder.load(directory, "t").public  # noqa: B018  # reads the tables
+
+
+def test_a_directory_here_needs_no_dot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(tmp_path / "mine")
+    make(tmp_path / "digits")
+    monkeypatch.chdir(tmp_path)
+    assert [task.name for task in load_tasks("mine")] == [str(tmp_path / "mine")]
+    assert [task.name for task in load_tasks("digits")] == ["digits"]  # a built-in task comes first
