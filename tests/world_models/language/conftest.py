@@ -20,10 +20,6 @@ MODEL = "smollm2"
 collect_ignore = [] if importlib.util.find_spec("vllm") else ["test_vllm.py"]
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "vllm: needs the vLLM engine; `make test-vllm` runs it")
-
-
 @pytest.fixture(scope="session")
 def smollm2() -> TransformersBackend:
     return TransformersBackend(smollm2_directory(), rows=8)

@@ -13,7 +13,7 @@ from wmrl_gym.outcomes import Execution, Outcome, Source, Status
 from wmrl_gym.world_models.language import LanguageWorldModel
 from wmrl_gym.world_models.language.backends.transformers import TransformersBackend
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.llm
 
 MODELS = ("Ridge", "RandomForestRegressor", "SVR", "DummyRegressor")
 VALUE = {"Ridge": 0.7, "RandomForestRegressor": 0.9, "SVR": 0.8, "DummyRegressor": 0.5}

@@ -19,7 +19,7 @@ from wmrl_gym.world_models.language.backends import probe, transport
 from wmrl_gym.world_models.language.backends.server import ServerBackend
 from wmrl_gym.world_models.language.weights.smollm2 import smollm2_directory
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.llm
 
 DIGITS = tuple("0123456789")
 

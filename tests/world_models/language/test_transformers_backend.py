@@ -16,7 +16,7 @@ from wmrl_gym.world_models.language.backends.batches import shared_groups
 from wmrl_gym.world_models.language.backends.chat import ChatEncoder, Encoded
 from wmrl_gym.world_models.language.backends.transformers import TransformersBackend
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.llm
 
 DIGITS = tuple("0123456789")
 SHARED = "Judge the script on a table with the columns alcohol, hue and cultivar. Rate it 0 to 9."

@@ -23,7 +23,7 @@ from wmrl_gym.world_models.language.backends.vllm import VLLMBackend
 from wmrl_gym.world_models.language.modes.structured import SCHEMA
 from wmrl_gym.world_models.language.weights.smollm2 import smollm2_directory
 
-pytestmark = [pytest.mark.vllm, pytest.mark.slow]
+pytestmark = pytest.mark.vllm
 
 DIGITS = tuple("0123456789")
 OPTIONS = {

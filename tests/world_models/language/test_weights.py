@@ -35,7 +35,7 @@ def test_no_gguf_file(tmp_path: Path) -> None:
         GGUFFile(path)
 
 
-@pytest.mark.slow
+@pytest.mark.llm
 def test_every_tensor_is_what_the_reader_of_gguf_gives() -> None:
     from gguf import dequantize
     from gguf.constants import GGML_QUANT_SIZES, GGMLQuantizationType
@@ -55,7 +55,7 @@ def test_every_tensor_is_what_the_reader_of_gguf_gives() -> None:
     assert np.array_equal(dequantize(block[None], kind)[0], nibbles * scale + least)
 
 
-@pytest.mark.slow
+@pytest.mark.llm
 def test_what_the_directory_holds(directory: Path) -> None:
     config = json.loads((directory / "config.json").read_text())
     assert config["num_hidden_layers"] == 30
@@ -70,7 +70,7 @@ def test_what_the_directory_holds(directory: Path) -> None:
     assert "lm_head.weight" not in names
 
 
-@pytest.mark.slow
+@pytest.mark.llm
 def test_tokens_by_hand(directory: Path) -> None:
     from tokenizers import Tokenizer
 
@@ -82,7 +82,7 @@ def test_tokens_by_hand(directory: Path) -> None:
     assert tokenizer.decode(tokenizer.encode(text).ids) == text
 
 
-@pytest.mark.slow
+@pytest.mark.llm
 def test_it_is_converted_once(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert smollm2_directory() == directory
@@ -97,7 +97,7 @@ def test_without_the_package_the_mend_is_told(
         smollm2_directory(tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.llm
 def test_a_failed_conversion_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
