@@ -18,7 +18,7 @@ from wmrl_gym.sandboxes.forkserver import ForkServerSandbox
 
 _SCRIPT = """
 import os, time
-for directory in (".", os.environ["TMPDIR"], "/dev/shm", "/tmp"):
+for directory in (".", os.environ["TMPDIR"], "/dev/shm"):
     with open(directory + "/{mark}", "w") as file:
         file.write("x" * 10000)
 if os.fork() == 0:

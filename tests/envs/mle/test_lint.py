@@ -66,10 +66,7 @@ def test_noise_raises_no_alarm(make: Callable[..., Task], seed: int, tmp_path: P
 @pytest.mark.parametrize("name", available_task_names())
 def test_built_in_tasks_do_not_leak(name: str) -> None:
     found = [finding for finding in lint(load_task(name)) if finding.severity is not Severity.NOTE]
-    if name == "image-upscaling":  # a coarse pixel says most about the fine ones: that is the task
-        assert {(f.rule, f.severity) for f in found} == {("target-column", Severity.WARNING)}
-    else:
-        assert found == []
+    assert found == []
 
 
 def test_chance_alone_is_no_order() -> None:
