@@ -23,6 +23,8 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _ATTEMPTS = 4
+_LEAST_S = 0.5
+"""An attempt with less time would be cut short, and a busy server taken for a dead one."""
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.25, 20.0
 _CONNECT_S = 5.0
 _BUSY = 429
@@ -100,7 +102,7 @@ class Transport:
             except _Passing as passing:
                 failures += passing.status != _BUSY
                 pause = _pause(failures, passing.after_s)
-                if failures >= attempts or time.monotonic() + pause >= until:
+                if failures >= attempts or time.monotonic() + pause + _LEAST_S >= until:
                     if passing.status != _BUSY:
                         self._down_since = self._checked = time.monotonic()
                     raise RequestError(str(passing), passing.status) from passing
