@@ -11,6 +11,7 @@ import pytest
 
 from tests.envs.mle.importers import trees
 from wmrl_gym.cli import main
+from wmrl_gym.cli.tasks import TasksList
 
 
 @pytest.fixture(autouse=True)
@@ -124,3 +125,12 @@ def test_one_broken_task_is_told_and_the_others_imported(
     said = capsys.readouterr().out
     assert "not imported" in said
     assert "yearly-progression" in said
+
+
+def test_an_extra_in_a_table_is_not_taken_for_markup(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("wmrl_gym.cli.tasks.available_task_names", lambda: ())
+    monkeypatch.setenv("COLUMNS", "200")
+    TasksList()()
+    assert 'pip install "wmrl-gym[tasks]"' in capsys.readouterr().out

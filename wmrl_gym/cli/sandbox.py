@@ -27,7 +27,7 @@ class SandboxList:
             enforces = f"all but {', '.join(missing)}" if missing else "everything"
             row = ("yes", enforces) if probe.works else ("no", "")
             table.add_row(probe.backend, *row, probe.reason)
-        Console().print(table)
+        Console(markup=False).print(table)
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ class TasksImport:
             table.add_row(name, found.layout, task.metric, task.origin, notes)
         for name, problem in found.problems.items():
             table.add_row(name, found.layout, "", "", f"not imported: {problem}")
-        Console().print(table)
+        Console(markup=False).print(table)
 
     def _options(self) -> ImportOptions:
         if self.higher_is_better and self.lower_is_better:

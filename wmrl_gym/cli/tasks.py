@@ -37,7 +37,7 @@ class TasksList:
                 table.add_row(name, "", "", 'pip install "wmrl-gym[tasks]"', "")
         for name in imported_names():
             table.add_row(name, *_imported(name))
-        Console().print(table)
+        Console(markup=False).print(table)
 
 
 def _imported(name: str) -> tuple[str, str, str, str]:
@@ -62,7 +62,7 @@ class TasksShow:
             self._show(task)
 
     def _show(self, task: Task) -> None:
-        console = Console()
+        console = Console(markup=False)
         console.print(Markdown(task.description))
         for note in getattr(task, "notes", ()):
             console.print(f"Note: {note}")
