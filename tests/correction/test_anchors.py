@@ -36,6 +36,7 @@ def test_the_choice_depends_on_nothing_but_seed_and_id(seed, fraction, blocks, d
     np.testing.assert_array_equal(another_worker.select(groups[order]), together[order])
     one = data.draw(st.sampled_from(range(len(groups))))
     assert AnchorSampler(fraction=float(fraction), seed=seed).select(groups[[one]]) == together[one]
+    assert sampler.chooses(int(groups[one])) == together[one]
 
 
 def test_known_draw():

@@ -13,8 +13,10 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from wmrl_gym.correction.checks import BoolArray, as_groups
+from wmrl_gym.correction.checks import BoolArray, FloatArray, as_groups
 
+POSITIONS = 20
+"""Groups in a block of `AnchorSampler.positions`."""
 MAX_BLOCK = 1000
 """Most groups in a block, and so the resolution of the fraction."""
 
@@ -67,6 +69,51 @@ class AnchorSampler:
         table = np.array(drawn, dtype=np.bool_).reshape(-1, size)
         chosen: BoolArray = table[row, ids % size]
         return chosen
+
+    def chooses(self, group: int) -> bool:
+        """Say whether one group is an anchor: `select` for one, at a hundredth of its time.
+
+        Raises:
+            ValueError: If `group` is negative.
+        """
+        if group < 0:
+            raise ValueError(f"group={group} must not be negative")
+        block, place = divmod(group, self._share.denominator)
+        drawn = _draw_block(self.seed, block, self._share.denominator, self._share.numerator)
+        return bool(drawn[place])
+
+    def positions(self, groups: npt.ArrayLike) -> FloatArray:
+        """Place each group on [0, 1), evenly within every block of `POSITIONS` groups.
+
+        A group with the probability p of being an anchor is one if its position is below p. For
+        a p that moves, or differs between strata: the realised share stays within one group per
+        block of what it should be, and a smaller p selects a subset.
+
+        Args:
+            groups: `[B]` int, group ids >= 0.
+
+        Returns:
+            `[B]` float64, uniform on [0, 1) over seeds.
+
+        Raises:
+            ValueError: If an id is negative or not an integer.
+        """
+        ids = as_groups("groups", groups)
+        return np.array([_position(self.seed, int(group)) for group in ids], dtype=np.float64)
+
+
+def _position(seed: int, group: int) -> float:
+    block, place = divmod(group, POSITIONS)
+    return float(_position_block(seed, block)[place])
+
+
+@lru_cache(maxsize=4096)
+def _position_block(seed: int, block: int) -> FloatArray:
+    # The second word of the counter keeps these bits apart from those of `_draw_block`.
+    bits = np.random.Philox(key=seed, counter=[0, block, 1, 0]).random_raw(2 * POSITIONS)
+    rank = np.argsort(np.argsort(bits[:POSITIONS], kind="stable"), kind="stable")
+    within = (bits[POSITIONS:] >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    return (rank + within) / POSITIONS
 
 
 def _exact_share(fraction: float) -> Fraction:

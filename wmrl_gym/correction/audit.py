@@ -10,6 +10,7 @@ import numpy as np
 from wmrl_gym.correction.advantages import degenerate_groups
 from wmrl_gym.correction.checks import FloatArray, IntArray
 from wmrl_gym.correction.diagnostics import bias_reduction, rank_correlation
+from wmrl_gym.correction.prediction_powered import tuned_power
 
 WINDOW = 256
 """Pairs on record: 32 groups of 8, which puts the mean rank correlation within about 0.07."""
@@ -43,6 +44,15 @@ class AnchorAudit:
         self._true = np.concatenate([self._true, true])[-WINDOW:]
         self._groups = np.concatenate([self._groups, groups])[-WINDOW:]
 
+    @property
+    def rank_correlation(self) -> float:
+        """Within-group rank correlation over the window; NaN before there is any order."""
+        return rank_correlation(self._predicted, self._true, self._groups)
+
+    def tuned_power(self) -> float:
+        """Lambda of the prediction-powered fusion over the window; see `tuned_power`."""
+        return tuned_power(self._calibrated, self._true, self._groups)
+
     def figures(self) -> dict[str, float]:
         """Return the figures over the window; NaN where there is nothing to compute from."""
         squared = (self._predicted - self._true) ** 2
@@ -51,7 +61,7 @@ class AnchorAudit:
             "bias_reduction": bias_reduction(
                 self._predicted, self._calibrated, self._true, self._groups
             ),
-            "rank_correlation": rank_correlation(self._predicted, self._true, self._groups),
+            "rank_correlation": self.rank_correlation,
             "anchor_groups": float(self.groups_seen),
             "usable_anchor_groups": float(self.usable_groups),
         }

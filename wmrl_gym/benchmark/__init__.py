@@ -1,0 +1,1 @@
+"""Side-by-side studies: arms, statistics, tables and plots."""
