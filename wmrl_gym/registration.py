@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import gymnasium as gym
 
-_ENVIRONMENTS = {
+_ENVIRONMENTS: dict[str, tuple[str, str | None]] = {
     "WMRL-MLE-v0": ("wmrl_gym.envs.mle.env:MLEEnv", "wmrl_gym.vector_envs:make_mle_vec"),
     "WMRL-MLE-Pipeline-v0": (
         "wmrl_gym.envs.mle.pipeline_env:MLEPipelineEnv",
         "wmrl_gym.vector_envs:make_mle_pipeline_vec",
+    ),
+    "WMRL-VLA-State-v0": ("wmrl_gym.envs.vla.state_env:VLAStateEnv", None),
+    "WMRL-Synthetic-v0": (
+        "wmrl_gym.envs.synthetic.env:SyntheticEnv",
+        "wmrl_gym.vector_envs:make_synthetic_vec",
     ),
 }
 

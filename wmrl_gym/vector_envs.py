@@ -26,6 +26,13 @@ def make_mle_pipeline_vec(num_envs: int, **kwargs: Any) -> BatchedExecution:
     return batched(MLEPipelineEnv, num_envs, **kwargs)
 
 
+def make_synthetic_vec(num_envs: int, **kwargs: Any) -> BatchedExecution:
+    """`num_envs` times `WMRL-Synthetic-v0`; see `batched`."""
+    from wmrl_gym.envs.synthetic.env import SyntheticEnv
+
+    return batched(SyntheticEnv, num_envs, **kwargs)
+
+
 def batched(
     make_env: Callable[..., gym.Env[Any, Any]],
     num_envs: int,
