@@ -34,5 +34,9 @@ class UnsupportedEnvironmentError(WMRLError, TypeError):
     """An environment lacks what a wrapper or an agent needs."""
 
 
+class RenderingUnavailableError(WMRLError, RuntimeError):
+    """No OpenGL can draw in this process; the message names the packages to install."""
+
+
 class RunError(WMRLError):
     """A run directory cannot be created, read or resumed."""

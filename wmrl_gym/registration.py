@@ -10,6 +10,7 @@ _ENVIRONMENTS: dict[str, tuple[str, str | None]] = {
         "wmrl_gym.envs.mle.pipeline_env:MLEPipelineEnv",
         "wmrl_gym.vector_envs:make_mle_pipeline_vec",
     ),
+    "WMRL-VLA-v0": ("wmrl_gym.envs.vla.pixel_env:VLAEnv", None),
     "WMRL-VLA-State-v0": ("wmrl_gym.envs.vla.state_env:VLAStateEnv", None),
     "WMRL-Synthetic-v0": (
         "wmrl_gym.envs.synthetic.env:SyntheticEnv",
