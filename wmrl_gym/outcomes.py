@@ -138,6 +138,21 @@ class WorldModel(Executor, Protocol):
         """Learn from `[N]` real outcomes. Called between batches only; the default ignores them."""
         return None
 
+    def rerank(self, groups: Sequence[Sequence[Execution]]) -> list[Sequence[float] | None]:
+        """Compare the members of groups side by side, for a model that can.
+
+        Preferences order the calibrated scores of a group anew; their sizes do not matter, and
+        raw predictions, which the correction learns from, stay as they are.
+
+        Args:
+            groups: Executions of each group that were predicted together, two or more.
+
+        Returns:
+            For each group a preference for each member, more for better and NaN for one that
+            keeps its score, or `None` to leave the group alone, as the default does.
+        """
+        return [None for _ in groups]
+
     def state_dict(self) -> dict[str, Any]:
         """Everything a resumed run needs, as plain picklable data."""
         return {}

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from wmrl_gym.cli import main
-from wmrl_gym.cli.run_directory import RunDirectory
+from wmrl_gym.training.directory import RunDirectory
 
 SMALL = [
     "--tasks", "wine-cultivar", "diabetes",

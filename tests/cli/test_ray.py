@@ -13,7 +13,8 @@ from ray.cluster_utils import Cluster
 
 from tests.cli.test_command import metrics
 from wmrl_gym.cli import main
-from wmrl_gym.cli.train_config import TrainConfig
+from wmrl_gym.training.config import TrainConfig
+from wmrl_gym.training.directory import config_from_json
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +83,6 @@ def test_options_that_do_not_go_together(options: dict[str, object], message: st
 
 
 def test_a_config_from_before_there_was_a_choice_still_loads() -> None:
-    assert TrainConfig.from_json({"groups": 3}).executor == "pool"
+    assert config_from_json(TrainConfig, {"groups": 3}).executor == "pool"
     config = TrainConfig(executor="ray", address="auto")
-    assert TrainConfig.from_json({"executor": "ray", "address": "auto"}) == config
+    assert config_from_json(TrainConfig, {"executor": "ray", "address": "auto"}) == config

@@ -47,6 +47,24 @@ def test_a_batch_runs_side_by_side_and_no_more_than_workers_at_once() -> None:
     assert most == 2
 
 
+def test_what_is_waited_for_can_be_shown() -> None:
+    seen: list[list[str]] = []
+
+    def run(execution: Execution) -> Outcome:
+        seen.append([one.artifact for one in pool.waiting])
+        if execution.artifact == "b":
+            raise KeyboardInterrupt
+        return scored(execution)
+
+    pool = PooledExecutor(run, workers=1)
+    assert pool.waiting == []
+    with pytest.raises(KeyboardInterrupt):
+        pool.execute(executions("a", "b", "c"))
+    # Whether the third one still starts is the pool's affair.
+    assert seen[:2] == [["a", "b", "c"], ["b", "c"]]
+    assert pool.waiting == []
+
+
 def test_equal_executions_run_once_and_a_store_remembers(tmp_path: Path) -> None:
     ran: list[str] = []
 

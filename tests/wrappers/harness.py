@@ -25,6 +25,7 @@ KEYS = {
     "wmrl/score_calibrated": float,
     "wmrl/score_true": float,
     "wmrl/weight": float,
+    "wmrl/control": float,
     "wmrl/valid": bool,
     "wmrl/source": int,
     "wmrl/version": int,

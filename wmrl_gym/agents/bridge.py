@@ -48,7 +48,7 @@ class VectorEnvBridge(VecEnv):
         UnsupportedEnvironmentError: If the autoreset mode is another one. The dummy steps of
             `NEXT_STEP` would be trained on as if the agent had taken them.
 
-    Example:
+    Examples:
         >>> import gymnasium as gym
         >>> env = gym.make_vec(
         ...     "CartPole-v1",
@@ -63,6 +63,9 @@ class VectorEnvBridge(VecEnv):
     def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
         self.env = env
         self.autoreset_mode = _autoreset_mode(env)
+        self.leaves_resets = False
+        """Under `DISABLED`, leave sub-environments whose episode ended for `env_method("reset")`:
+        who starts every episode itself would reset them twice."""
         self._access = VectorAccess(env)
         self._actions: Any = None
         self._started = False
@@ -158,9 +161,12 @@ class VectorEnvBridge(VecEnv):
     ) -> Any:
         """Reset what has ended under `DISABLED`; gives the observations to act on."""
         rows = self._rows(observations)
-        firsts, infos = self._masked_reset(ended, seed=None, options={})
         for i in np.flatnonzero(ended):
             separate[i]["terminal_observation"] = copy.deepcopy(rows[i])
+        if self.leaves_resets:
+            return observations
+        firsts, infos = self._masked_reset(ended, seed=None, options={})
+        for i in np.flatnonzero(ended):
             self.reset_infos[i] = infos[i]
             rows[i] = firsts[i]
         space = self.env.single_observation_space

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from gymnasium.vector import AutoresetMode
@@ -60,6 +61,20 @@ def start_episodes(
             if isinstance(wrapper, VecTransposeImage):
                 first = wrapper.transpose_observations(first)
         _write_row(observations, slot, first)
+
+
+@contextmanager
+def own_starts(env: VecEnv) -> Iterator[None]:
+    """Keep `env` from starting episodes by itself for as long as the caller starts them all."""
+    base = env.unwrapped
+    if not isinstance(base, VectorEnvBridge):
+        yield
+        return
+    base.leaves_resets = True
+    try:
+        yield
+    finally:
+        base.leaves_resets = False
 
 
 def _wrappers(env: VecEnv) -> Iterator[VecEnvWrapper]:

@@ -32,7 +32,8 @@ from stable_baselines3.common.type_aliases import MaybeCallback, Schedule
 from stable_baselines3.common.utils import obs_as_tensor, safe_mean
 from stable_baselines3.common.vec_env import VecEnv
 
-from wmrl_gym.agents.group_starts import require_restartable, start_episodes
+from wmrl_gym.agents.fused_advantages import fused_advantages
+from wmrl_gym.agents.group_starts import own_starts, require_restartable, start_episodes
 from wmrl_gym.agents.groups import IDLE, EpisodeSlots, batch_randomness, group_seed
 from wmrl_gym.agents.loss import kl_estimate, weighted_surrogate
 from wmrl_gym.agents.rollout import GroupBatch, GroupRollout, Observations, take
@@ -43,7 +44,7 @@ from wmrl_gym.agents.vec_env import (
     require_one_correction,
     update_correction,
 )
-from wmrl_gym.correction import degenerate_groups, group_advantages, normalized_weights
+from wmrl_gym.correction import degenerate_groups
 
 _ACTION_SPACES = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)
 
@@ -95,7 +96,7 @@ class GRPO(BaseAlgorithm):
             sub-environments have a reward wrapper each.
         ValueError: If a number is out of its range.
 
-    Example:
+    Examples:
         >>> model = GRPO("MlpPolicy", "CartPole-v1", group_size=4, groups_per_batch=2, seed=0)
         >>> model.learn(total_timesteps=100).groups_done
         2
@@ -219,14 +220,11 @@ class GRPO(BaseAlgorithm):
             batch: What was collected.
             rng: Shuffles the minibatches.
         """
-        advantages = group_advantages(
-            batch.scores, batch.groups, valid=batch.valid, normalize=self.normalize_advantage
-        )
+        advantages, weights = fused_advantages(batch, normalize=self.normalize_advantage)
         self._record_batch(batch)
         usable = np.flatnonzero(batch.valid[batch.episodes.cpu().numpy()])
         if usable.size == 0:
             return
-        weights = normalized_weights(batch.weights, valid=batch.valid)
         per_episode = th.as_tensor(np.stack([advantages, weights]), dtype=th.float32)
         per_step = per_episode.to(self.device)[:, batch.episodes]
         self.policy.set_training_mode(True)
@@ -284,7 +282,8 @@ class GRPO(BaseAlgorithm):
 
     def _play_and_train(self, env: VecEnv, callback: BaseCallback, total_timesteps: int) -> bool:
         with batch_randomness(self.group_seed, self.groups_done, self.device) as rng:
-            batch = self._collect(env, callback)
+            with own_starts(env):
+                batch = self._collect(env, callback)
             if batch is None:
                 return False
             self._update_current_progress_remaining(self.num_timesteps, total_timesteps)

@@ -37,6 +37,10 @@ class GroupBatch:
     """`[E]` `wmrl/weight` of the last step of each episode, 1 where there is none."""
     valid: NDArray[np.bool_]
     """`[E]` `wmrl/valid` of the last step of each episode, True where there is none."""
+    calibrated: NDArray[np.float64]
+    """`[E]` `wmrl/score_calibrated` of the last step of each episode, NaN where there is none."""
+    controls: NDArray[np.float64]
+    """`[E]` `wmrl/control`: what the advantage of `calibrated` counts; 0 where there is none."""
 
 
 class GroupRollout:
@@ -53,6 +57,8 @@ class GroupRollout:
         self.lengths = np.zeros(count, dtype=np.int64)
         self.weights = np.ones(count, dtype=np.float64)
         self.valid = np.ones(count, dtype=np.bool_)
+        self.calibrated = np.full(count, np.nan)
+        self.controls = np.zeros(count, dtype=np.float64)
         self._finished = 0
         self._steps: list[tuple[Observations, th.Tensor, th.Tensor, th.Tensor]] = []
 
@@ -89,6 +95,8 @@ class GroupRollout:
         """Note how an episode ended, from the info of its last step."""
         self.weights[episode] = info.get("wmrl/weight", 1.0)
         self.valid[episode] = info.get("wmrl/valid", True)
+        self.calibrated[episode] = info.get("wmrl/score_calibrated", np.nan)
+        self.controls[episode] = info.get("wmrl/control", 0.0)
         self._finished += 1
 
     def batch(self) -> GroupBatch:
@@ -104,6 +112,8 @@ class GroupRollout:
             groups=self.groups,
             weights=self.weights,
             valid=self.valid,
+            calibrated=self.calibrated,
+            controls=self.controls,
         )
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from stable_baselines3.common.buffers import DictRolloutBuffer, RolloutBuffer
 
 from wmrl_gym.correction import normalized_weights
+from wmrl_gym.errors import UnsupportedEnvironmentError
 
 _EPSILON = 1e-8
 
@@ -44,8 +45,16 @@ class WeightedRolloutBuffer(RolloutBuffer):
             infos: `[n_envs]`, with `wmrl/weight` (1 if absent) and, at the end of an episode,
                 `wmrl/valid` (True if absent).
             dones: `[n_envs]` whether an episode ended with this step.
+
+        Raises:
+            UnsupportedEnvironmentError: If a step has a `wmrl/control`.
         """
         for i, info in enumerate(infos):
+            if info.get("wmrl/control", 0.0) != 0.0:
+                raise UnsupportedEnvironmentError(
+                    "fusion='prediction_powered' compares the members of a group, which PPO has "
+                    "not: use GRPO, or fusion='inverse_variance'"
+                )
             self.weights[self.pos, i] = info.get("wmrl/weight", 1.0)
             if not dones[i]:
                 continue

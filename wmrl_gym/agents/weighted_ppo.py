@@ -46,7 +46,7 @@ class WeightedPPO(PPO):
             sub-environments have a reward wrapper each.
         ValueError: If one of the two excepted arguments is given.
 
-    Example:
+    Examples:
         >>> model = WeightedPPO("MlpPolicy", "CartPole-v1", n_steps=64, seed=0)
         >>> model.learn(total_timesteps=64).num_timesteps
         64

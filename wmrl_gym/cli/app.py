@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import sys
+from typing import Annotated, Any
 
 import tyro
 
+from wmrl_gym.cli.calibrate import Calibrate
+from wmrl_gym.cli.collect import Collect
+from wmrl_gym.cli.doctor import Doctor
 from wmrl_gym.cli.evaluate import Evaluate
+from wmrl_gym.cli.evaluate_llm import EvaluateLLM
+from wmrl_gym.cli.evaluate_llm_config import EvaluateLLMConfig
+from wmrl_gym.cli.fit import Fit
+from wmrl_gym.cli.fit_dynamics import FitEpisodes, asks_for_episodes
 from wmrl_gym.cli.grade import Grade, GradeSample
+from wmrl_gym.cli.report import Report
 from wmrl_gym.cli.sandbox import SandboxBuild, SandboxList, SandboxSweep
 from wmrl_gym.cli.serve import Serve
 from wmrl_gym.cli.task_import import TasksImport
 from wmrl_gym.cli.task_lint import TasksLint
 from wmrl_gym.cli.tasks import TasksList, TasksPrepare, TasksShow
 from wmrl_gym.cli.train import Train
-from wmrl_gym.cli.train_llm import TrainLLM
+from wmrl_gym.cli.train_trl import TrainTRL
+from wmrl_gym.cli.train_trl_config import TrainTRLConfig
+from wmrl_gym.cli.variants import Variant, chosen
+from wmrl_gym.cli.vla_collect import CollectVLA
+from wmrl_gym.cli.vla_episodes import asks_for_manipulation
+from wmrl_gym.cli.vla_evaluate import EvaluateVLA
+from wmrl_gym.training.config import TrainConfig
 
 _Tasks = Annotated[
     Annotated[TasksList, tyro.conf.subcommand("list")]
@@ -32,23 +47,51 @@ _Sandbox = Annotated[
 ]
 _Command = (
     Annotated[Train, tyro.conf.subcommand("train")]
-    | Annotated[TrainLLM, tyro.conf.subcommand("train-llm")]
     | Annotated[Evaluate, tyro.conf.subcommand("evaluate")]
+    | Annotated[Collect, tyro.conf.subcommand("collect")]
+    | Annotated[Calibrate, tyro.conf.subcommand("calibrate")]
+    | Annotated[Fit, tyro.conf.subcommand("fit")]
     | Annotated[Grade, tyro.conf.subcommand("grade")]
     | Annotated[GradeSample, tyro.conf.subcommand("grade-sample")]
     | Annotated[Serve, tyro.conf.subcommand("serve")]
+    | Annotated[Report, tyro.conf.subcommand("report")]
+    | Annotated[Doctor, tyro.conf.subcommand("doctor")]
     | _Tasks
     | _Sandbox
 )
+_VARIANTS = {
+    "train": (
+        Variant(Train, TrainConfig, ("grpo", "ppo")),
+        Variant(TrainTRL, TrainTRLConfig, ("trl",)),
+    ),
+    "evaluate": (
+        Variant(Evaluate, Evaluate, ("trained",)),
+        Variant(EvaluateLLM, EvaluateLLMConfig, ("llm",)),
+        Variant(EvaluateVLA, EvaluateVLA, ("expert", "random", "saved")),
+    ),
+}
+"""Commands whose `--agent` decides about their other options; the union lists the first ones."""
 
 
 def run(arguments: list[str] | None = None) -> None:
     """Read the arguments and do what they say."""
+    given = sys.argv[1:] if arguments is None else arguments
+    kind: Any = _Command
+    prog = "wmrl-gym"
+    if given and given[0] in _VARIANTS:
+        kind, prog = chosen(_VARIANTS[given[0]], given[1:]).command, f"wmrl-gym {given[0]}"
+        given = given[1:]
+    elif given[:1] == ["collect"] and asks_for_manipulation(given[1:]):
+        kind, prog, given = CollectVLA, "wmrl-gym collect", given[1:]
+    elif given[:1] == ["fit"] and asks_for_episodes(given[1:]):
+        kind, prog, given = FitEpisodes, "wmrl-gym fit", given[1:]
     command = tyro.cli(
-        _Command,
-        prog="wmrl-gym",
-        description="Train agents whose reward needs an expensive execution.",
-        args=arguments,
+        kind,
+        prog=prog,
+        description="Train agents whose reward needs an expensive execution."
+        if kind is _Command
+        else None,
+        args=given,
         config=(tyro.conf.OmitSubcommandPrefixes, tyro.conf.ConsolidateSubcommandArgs),
     )
     command()

@@ -5,17 +5,18 @@ from __future__ import annotations
 import pickle
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import torch
 from rich.console import Console
 from rich.table import Table
 
-from wmrl_gym.cli.evaluation import Scores, mean_with_interval, true_scores
-from wmrl_gym.cli.run_directory import RunDirectory
-from wmrl_gym.cli.train_config import TrainConfig
-from wmrl_gym.cli.training import load_agent
 from wmrl_gym.errors import RunError
+from wmrl_gym.training.config import TrainConfig
+from wmrl_gym.training.directory import RunDirectory
+from wmrl_gym.training.evaluation import Scores, mean_with_interval, true_scores
+from wmrl_gym.training.run import load_agent
 
 
 @dataclass(frozen=True)
@@ -24,14 +25,23 @@ class Evaluate:
 
     run: Path
     """Directory of the run."""
+    agent: Literal["trained"] = "trained"
+    """"trained" is the policy of a run of wmrl-gym train; "llm" is any language model, and has
+    options of its own: wmrl-gym evaluate --agent llm --help. So have "expert", "random" and
+    "saved", which play the manipulation tasks."""
     episodes: int | None = None
     """Real episodes on each task; as many as in the run's config if not given."""
 
     def __call__(self) -> None:
         """Execute, print the table and write `result.json`."""
-        torch.set_num_threads(1)
         run = RunDirectory(self.run)
         run.require_existing()
+        if run.values().get("agent") == "trl":
+            from wmrl_gym.cli.llm_report import report as report_llm
+
+            report_llm(run, episodes=self.episodes)
+            return
+        torch.set_num_threads(1)
         report(run, episodes=self.episodes)
 
 
@@ -46,7 +56,7 @@ def report(run: RunDirectory, *, episodes: int | None = None) -> None:
         raise ValueError(f"episodes={episodes} must be at least 1")
     if not run.checkpoint.exists():
         raise RunError(f"run={run.path} has no checkpoint: train it first")
-    config = run.config()
+    config = run.config(TrainConfig)
     if episodes is not None:
         config = replace(config, evaluation_episodes=episodes)
     before = _scores(run, config, trained=False)
@@ -54,7 +64,7 @@ def report(run: RunDirectory, *, episodes: int | None = None) -> None:
     cost = execution_cost(run)
     console = Console()
     console.print(_score_table(config, before, after))
-    console.print(_cost_table(cost))
+    console.print(cost_table(cost))
     run.write_result({"before": before, "after": after, "cost": cost})
 
 
@@ -113,7 +123,8 @@ def _cell(scores: list[float]) -> str:
     return f"{mean:.3f} [{low:.3f}, {high:.3f}]"
 
 
-def _cost_table(cost: dict[str, float]) -> Table:
+def cost_table(cost: dict[str, float]) -> Table:
+    """What training took, beside what it would have taken to execute everything."""
     table = Table("", "with the world model", "executing everything", title="Cost of training")
     total = cost["executions_done"] + cost["executions_avoided"]
     table.add_row("real executions", f"{cost['executions_done']:.0f}", f"{total:.0f}")

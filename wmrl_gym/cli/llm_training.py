@@ -2,62 +2,81 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import math
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoTokenizer, TrainerCallback
+from transformers import AutoTokenizer, PrinterCallback, TrainerCallback
 from trl.trainer.grpo_config import GRPOConfig
 
 from wmrl_gym.agents.llm.language import ChatLanguage, PlainLanguage
 from wmrl_gym.agents.llm.spec import WMRLSpec
 from wmrl_gym.agents.llm.trl import WMRLTrainer
 from wmrl_gym.agents.llm.trl_checkpoint import last_checkpoint
-from wmrl_gym.cli.run_directory import replace_file
-from wmrl_gym.cli.train_llm_config import PIPELINE_MODEL, SMOLLM2, TrainLLMConfig
+from wmrl_gym.cli.llm_report import INITIAL, TRAINED
+from wmrl_gym.cli.train_trl_config import BASE, PIPELINE_MODEL, SMOLLM2, TrainTRLConfig
 from wmrl_gym.errors import MissingDependencyError
+from wmrl_gym.executors import StoringExecutor
+from wmrl_gym.outcomes import WorldModel
+from wmrl_gym.training.directory import RunDirectory
 
-METRICS_FILE = "metrics.jsonl"
 _WARMUP_STEPS = 10
 _SHOWN = ("reward", "wmrl/executions_real", "wmrl/executions_avoided", "wmrl/rank_correlation")
 
 
-def train(config: TrainLLMConfig, run: Path, *, resume: bool) -> None:
-    """Train to the end, and write the model to `run/model`.
+def train(config: TrainTRLConfig, run: RunDirectory, *, resume: bool) -> None:
+    """Train to the end, and write the model to `model` in the directory of the run.
 
     Args:
         config: What to do.
-        run: Directory of the run.
+        run: The run.
         resume: Whether to go on from the last whole checkpoint, or from the start if the run
             never got to one. Executions that are in the store are not paid again.
     """
     logging.getLogger("transformers").setLevel(logging.ERROR)
-    checkpoint = last_checkpoint(run / "checkpoints") if resume else None
+    if (run.path / TRAINED).is_dir():
+        return
+    checkpoint = last_checkpoint(run.path / "checkpoints") if resume else None
     model, tokenizer = _model(config, fresh=checkpoint is None)
-    spec = make_spec(config, store=run / "executions.sqlite")
+    if checkpoint is None and config.model == PIPELINE_MODEL:
+        model.save_pretrained(run.path / INITIAL)
+        tokenizer.save_pretrained(run.path / INITIAL)
+    made: list[WMRLTrainer] = []
+    world_model = _world_model(config, tokenizer, policy=lambda: made[0].model)
+    spec = make_spec(config, world_model, store=run.store)
     try:
         trainer = WMRLTrainer(
             model,
             spec,
-            args=_arguments(config, run),
+            args=_arguments(config, run.path),
             processing_class=tokenizer,
             peft_config=_adapter(config),
-            callbacks=[_Metrics(run / METRICS_FILE)],
+            callbacks=[_Metrics(run, workers=_workers(spec))],
         )
+        made.append(trainer)
+        # It would print every figure of every step.
+        trainer.remove_callback(PrinterCallback)
         trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
-        trainer.save_model(str(run / "model"))
+        # Under its name only when it is whole.
+        trainer.save_model(str(run.path / f"{TRAINED}.new"))
+        if trainer.is_world_process_zero():
+            os.replace(run.path / f"{TRAINED}.new", run.path / TRAINED)
     finally:
         spec.close()
 
 
-def make_spec(config: TrainLLMConfig, *, store: Path | None) -> WMRLSpec:
+def make_spec(
+    config: TrainTRLConfig, world_model: str | WorldModel, *, store: Path | None
+) -> WMRLSpec:
     """The tasks, the world model and the anchors of a run.
 
     Args:
         config: What to do.
+        world_model: That of `config`, by its name or made.
         store: Store of real outcomes; `None` to remember nothing.
     """
     pipeline = config.model == PIPELINE_MODEL
@@ -73,7 +92,7 @@ def make_spec(config: TrainLLMConfig, *, store: Path | None) -> WMRLSpec:
         groups=config.groups,
         env=config.env,
         env_options=options,
-        world_model=config.world_model,
+        world_model=world_model,
         anchor_fraction=config.anchor_fraction,
         seed=config.seed,
         correction_options={"debias": config.debias, "denoise": config.denoise},
@@ -88,15 +107,13 @@ def make_spec(config: TrainLLMConfig, *, store: Path | None) -> WMRLSpec:
 class _Metrics(TrainerCallback):
     """Writes a line for each batch, and shows the figures that matter."""
 
-    def __init__(self, file: Path) -> None:
-        self.file = file
+    def __init__(self, run: RunDirectory, *, workers: int) -> None:
+        self._run, self._workers = run, workers
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Drop the lines of batches that the checkpoint does not know: they will come again."""
-        if state.is_world_process_zero and self.file.exists():
-            lines = self.file.read_text().splitlines(keepends=True)
-            kept = [line for line in lines if json.loads(line)["step"] <= state.global_step]
-            replace_file(self.file, "".join(kept).encode())
+        if state.is_world_process_zero:
+            self._run.truncate_metrics("step", state.global_step)
 
     def on_log(
         self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **_: Any
@@ -105,16 +122,19 @@ class _Metrics(TrainerCallback):
         if not state.is_world_process_zero or not logs or "reward" not in logs:
             return
         known = {k: v for k, v in logs.items() if v is not None and math.isfinite(v)}
-        line = {"step": state.global_step, **known}
-        with self.file.open("a") as file:
-            file.write(json.dumps(line) + "\n")
+        self._run.log({"step": state.global_step, "workers": self._workers, **known})
         shown = [
             f"{name.removeprefix('wmrl/')}={known[name]:.3g}" for name in _SHOWN if name in known
         ]
         print(f"step={state.global_step}/{state.max_steps}", *shown, flush=True)
 
 
-def _language(config: TrainLLMConfig) -> Any:
+def _workers(spec: WMRLSpec) -> int:
+    real = spec.scorer.real
+    return real.workers if isinstance(real, StoringExecutor) else 1
+
+
+def _language(config: TrainTRLConfig) -> Any:
     if config.model == PIPELINE_MODEL:
         from wmrl_gym.agents.llm.pipeline_language import PipelineLanguage
 
@@ -123,7 +143,7 @@ def _language(config: TrainLLMConfig) -> Any:
     return ChatLanguage() if tokenizer.chat_template else PlainLanguage()
 
 
-def _model(config: TrainLLMConfig, *, fresh: bool) -> tuple[Any, Any]:
+def _model(config: TrainTRLConfig, *, fresh: bool) -> tuple[Any, Any]:
     """The model, or its name for the trainer to load, and its tokenizer."""
     if config.model == PIPELINE_MODEL:
         from wmrl_gym.agents.llm.pipeline_policy import pipeline_policy
@@ -134,7 +154,19 @@ def _model(config: TrainLLMConfig, *, fresh: bool) -> tuple[Any, Any]:
     return name, AutoTokenizer.from_pretrained(name, padding_side="left", truncation_side="left")
 
 
-def _name(config: TrainLLMConfig) -> str:
+def _world_model(
+    config: TrainTRLConfig, tokenizer: Any, *, policy: Callable[[], Any]
+) -> str | WorldModel:
+    """The name of a world model, or the policy with its adapters off; `policy` is called late."""
+    if config.world_model != BASE:
+        return config.world_model
+    from wmrl_gym.world_models.language import LanguageWorldModel
+    from wmrl_gym.world_models.language.backends.adapter_off import AdapterOffBackend
+
+    return LanguageWorldModel(AdapterOffBackend(policy, tokenizer))
+
+
+def _name(config: TrainTRLConfig) -> str:
     if config.model != SMOLLM2:
         return config.model
     from wmrl_gym.world_models.language.weights.smollm2 import smollm2_directory
@@ -142,7 +174,7 @@ def _name(config: TrainLLMConfig) -> str:
     return str(smollm2_directory())
 
 
-def _adapter(config: TrainLLMConfig) -> Any:
+def _adapter(config: TrainTRLConfig) -> Any:
     if config.lora_rank == 0:
         return None
     try:
@@ -159,14 +191,14 @@ def _adapter(config: TrainLLMConfig) -> Any:
     )
 
 
-def _arguments(config: TrainLLMConfig, run: Path) -> GRPOConfig:
+def _arguments(config: TrainTRLConfig, run: Path) -> GRPOConfig:
     cpu = config.device == "cpu" or not torch.cuda.is_available()
     device_batch = config.device_batch_size or config.samples
     steps = config.samples // device_batch
     saved: dict[str, Any] = {
         "output_dir": str(run / "checkpoints"),
         "save_strategy": "steps",
-        "save_steps": config.save_batches * config.iterations,
+        "save_steps": config.save_batches * config.passes,
         # The last two: a kill while the latest is written leaves one that is whole.
         "save_total_limit": 2,
         "logging_steps": 1,
@@ -190,7 +222,7 @@ def _arguments(config: TrainLLMConfig, run: Path) -> GRPOConfig:
         **hardware,
         num_train_epochs=1,
         num_generations=config.group_size,
-        num_iterations=config.iterations,
+        num_iterations=config.passes,
         max_completion_length=config.completion_tokens,
         learning_rate=_learning_rate(config),
         # The first steps of Adam are as long as its later ones, in directions that one batch says.
@@ -204,7 +236,7 @@ def _arguments(config: TrainLLMConfig, run: Path) -> GRPOConfig:
     )
 
 
-def _learning_rate(config: TrainLLMConfig) -> float:
+def _learning_rate(config: TrainTRLConfig) -> float:
     if config.learning_rate is not None:
         return config.learning_rate
     if config.model == PIPELINE_MODEL:

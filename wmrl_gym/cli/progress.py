@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from types import TracebackType
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 _SHOWN = (
     ("score", "mean score of the batch", "{:.3f}"),
@@ -19,6 +22,17 @@ _SHOWN = (
     ("rank_correlation", "within-group rank correlation", "{:.2f}"),
     ("anchor_weight", "anchor weight", "{:.2f}"),
 )
+
+
+@contextmanager
+def said_on_one_line() -> Iterator[Callable[[str], None]]:
+    """What is being done: one line that changes on a terminal, one line for each step elsewhere."""
+    console = Console(stderr=True, markup=False)
+    if not console.is_terminal:
+        yield lambda said: print(said, file=sys.stderr, flush=True)
+        return
+    with console.status("") as status:
+        yield lambda said: status.update(Text(said))
 
 
 class TrainingProgress:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
 from typing import Annotated
 
 import torch
@@ -16,9 +12,11 @@ from rich.console import Console
 
 from wmrl_gym.cli.evaluate import report
 from wmrl_gym.cli.progress import TrainingProgress
-from wmrl_gym.cli.run_directory import RunDirectory, replace_file
-from wmrl_gym.cli.train_config import TrainConfig
-from wmrl_gym.cli.training import TrainingRun, save_agent
+from wmrl_gym.cli.stopping import stop_request
+from wmrl_gym.executors.episode_log import truncate_rows
+from wmrl_gym.training.config import TrainConfig
+from wmrl_gym.training.directory import RunDirectory, replace_file
+from wmrl_gym.training.run import TrainingRun, save_agent
 
 
 @dataclass(frozen=True)
@@ -43,9 +41,9 @@ class Train:
             run.require_existing()
         else:
             run.require_new()
-        config = run.config() if self.resume else self.config
+        config = run.config(TrainConfig) if self.resume else self.config
         # Before anything is written: a wrong argument leaves no directory behind.
-        training = TrainingRun(config, store=str(run.store))
+        training = TrainingRun(config, store=str(run.store), episodes=str(run.episodes))
         try:
             if not self.resume:
                 run.create(config)
@@ -66,7 +64,8 @@ def _continue(training: TrainingRun, run: RunDirectory) -> None:
     """Go on from the checkpoint, or from the start if the run never got to one."""
     if run.checkpoint.exists():
         training.restore(run)
-        run.truncate_metrics(training.groups)
+        run.truncate_metrics("groups", training.groups)
+        truncate_rows(run.episodes, training.groups)
     else:
         replace_file(run.initial_policy, save_agent(training.agent))
 
@@ -83,28 +82,3 @@ def _train(training: TrainingRun, run: RunDirectory) -> bool:
             training.save(run)
             progress.show(metrics)
     return True
-
-
-@dataclass
-class StopRequest:
-    """Whether the user has asked to stop."""
-
-    wanted: bool = False
-
-
-@contextmanager
-def stop_request() -> Iterator[StopRequest]:
-    """Make the first Ctrl-C a request, which lets a batch end; the second one interrupts."""
-    request = StopRequest()
-
-    def note(number: int, frame: FrameType | None) -> None:
-        if request.wanted:
-            raise KeyboardInterrupt
-        request.wanted = True
-        print("\nstopping after this batch; press Ctrl-C again to stop at once", flush=True)
-
-    previous = signal.signal(signal.SIGINT, note)
-    try:
-        yield request
-    finally:
-        signal.signal(signal.SIGINT, previous)

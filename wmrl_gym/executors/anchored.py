@@ -15,7 +15,16 @@ import numpy as np
 
 from wmrl_gym.correction import RewardCorrection
 from wmrl_gym.errors import WorldModelError
-from wmrl_gym.executors.episode import NO_VALUE, AnchorPair, Episode, Route, Totals
+from wmrl_gym.executors.episode import (
+    NO_VALUE,
+    AnchorPair,
+    Episode,
+    Route,
+    Totals,
+    settled_route,
+)
+from wmrl_gym.executors.episode_log import EpisodeRow, append_rows
+from wmrl_gym.executors.reordering import reordered
 from wmrl_gym.outcomes import Execution, Executor, Outcome, Source, Status, WorldModel
 
 
@@ -61,6 +70,10 @@ class AnchoredExecutor:
         self._episodes: list[Episode | None] = [None] * slots
         self._routes: dict[int, Route] = {}
         self._fresh = _Fresh()
+        self.log: str | None = None
+        """File that gets a line for every finished episode, at each `update()`; see
+        `episode_log`."""
+        self._rows: list[EpisodeRow] = []
 
     def begin(self, slot: int, group: int | None = None) -> None:
         """Open an episode in `slot`; the one that was open there leaves no pair.
@@ -77,8 +90,12 @@ class AnchoredExecutor:
         """Close the episode in `slot` at its natural end; an anchor leaves its pair."""
         episode = self._episode(slot)
         if episode.anchor and episode.valid and episode.paired and episode.route is not None:
-            pair = AnchorPair(episode.score_predicted, episode.score_true, episode.group)
+            task = episode.last[0].task if episode.last is not None else ""
+            pair = AnchorPair(episode.score_predicted, episode.score_true, episode.group, task)
             self._fresh.pairs.append(pair)
+        row = episode.row()
+        if self.log is not None and row is not None:
+            self._rows.append(row)
 
     def execute(self, executions: Sequence[Execution]) -> list[Outcome]:
         """Route `[B]` executions by the group of their slot's episode; see `Executor.execute`.
@@ -93,10 +110,12 @@ class AnchoredExecutor:
         routes = [self._route(e, x.task) for e, x in zip(episodes, executions, strict=True)]
         predicted = self._predict(executions, [route.predicted for route in routes])
         real = self._execute_real(executions, [route.real for route in routes])
+        recast = self._recast(executions, episodes, predicted)
         outcomes = []
-        for i, (episode, route) in enumerate(zip(episodes, routes, strict=True)):
-            outcome, calibrated = _combine(route, predicted.get(i), real.get(i))
-            episode.add(outcome, calibrated)
+        for i, episode in enumerate(episodes):
+            calibrated = recast.get(i, NO_VALUE)
+            outcome = _combine(calibrated, predicted.get(i), real.get(i))
+            episode.add(executions[i], outcome, calibrated)
             self.totals.add(outcome)
             outcomes.append(outcome)
         return outcomes
@@ -112,6 +131,7 @@ class AnchoredExecutor:
             "wmrl/score_calibrated": episode.score_calibrated,
             "wmrl/score_true": episode.score_true,
             "wmrl/weight": 1.0 if route is None else route.weight,
+            "wmrl/control": 0.0 if route is None else route.control,
             "wmrl/valid": episode.valid,
             "wmrl/source": int(_source(route)),
             "wmrl/version": self.correction.version if route is None else route.version,
@@ -133,14 +153,17 @@ class AnchoredExecutor:
             predicted=np.array([pair.predicted for pair in fresh.pairs], dtype=np.float64),
             true=np.array([pair.true for pair in fresh.pairs], dtype=np.float64),
             groups=np.array([pair.group for pair in fresh.pairs], dtype=np.int64),
+            strata=[pair.task for pair in fresh.pairs],
         )
         self.world_model.learn(fresh.executions, fresh.outcomes)
+        self._write_rows()
         open_groups = {episode.group for episode in self._episodes if episode is not None}
         self._routes = {g: route for g, route in self._routes.items() if g in open_groups}
         return {**self.correction.diagnostics(), **_floats(asdict(self.totals))}
 
     def close(self) -> None:
         """Close the real executor and the world model; safe to call twice."""
+        self._write_rows()
         self.real.close()
         self.world_model.close()
 
@@ -197,16 +220,20 @@ class AnchoredExecutor:
 
     def _new_route(self, episode: Episode, task: str) -> Route:
         ready = self.world_model.ready(task)
-        real = episode.anchor or not ready
-        self.totals.groups += 1
-        self.totals.groups_real += real
-        return Route(
-            real=real,
-            predicted=ready,
-            map=self.correction.map,
-            weight=self.correction.anchor_weight if real else 1.0,
-            version=self.correction.version,
+        if self.correction.allocation is not None:
+            # Only now is it known which task the group plays, on which its chances depend.
+            episode.anchor = self.correction.is_anchor(episode.group, task)
+        route = settled_route(
+            self.correction, task, anchor=episode.anchor, forced=not ready, predicted=ready
         )
+        self.totals.groups += 1
+        self.totals.groups_real += route.real
+        return route
+
+    def _write_rows(self) -> None:
+        rows, self._rows = self._rows, []
+        if self.log is not None and rows:
+            append_rows(self.log, rows)
 
     def _predict(self, batch: Sequence[Execution], wanted: Sequence[bool]) -> dict[int, Outcome]:
         chosen = [i for i, asked in enumerate(wanted) if asked]
@@ -228,6 +255,32 @@ class AnchoredExecutor:
         self._fresh.outcomes.extend(outcomes)
         return dict(zip(chosen, outcomes, strict=True))
 
+    def _recast(
+        self,
+        batch: Sequence[Execution],
+        episodes: Sequence[Episode],
+        predicted: Mapping[int, Outcome],
+    ) -> dict[int, float]:
+        """Scores by the map of each group, in the order that the world model prefers, if any.
+
+        Anchors are treated alike, so that `info` shows what they would have got.
+        """
+        recast: dict[int, float] = {}
+        groups: dict[int, list[int]] = {}
+        for i, prediction in predicted.items():
+            route = episodes[i].route
+            if prediction.score is not None and route is not None:
+                recast[i] = float(route.map(np.array([prediction.score]))[0])
+                groups.setdefault(episodes[i].group, []).append(i)
+        together = [members for members in groups.values() if len(members) > 1]
+        if together:
+            asked = [[batch[i] for i in members] for members in together]
+            for members, preferred in zip(together, self.world_model.rerank(asked), strict=True):
+                if preferred is not None:
+                    values = reordered([recast[i] for i in members], preferred)
+                    recast.update(zip(members, values, strict=True))
+        return recast
+
     def _check(self, predictions: Sequence[Outcome], *, expected: int) -> None:
         name = type(self.world_model).__name__
         if len(predictions) != expected:
@@ -244,21 +297,16 @@ class AnchoredExecutor:
                 )
 
 
-def _combine(
-    route: Route, prediction: Outcome | None, real: Outcome | None
-) -> tuple[Outcome, float]:
-    """The outcome that the environment sees, and the recast prediction (NaN if there is none)."""
+def _combine(calibrated: float, prediction: Outcome | None, real: Outcome | None) -> Outcome:
+    """The outcome that the environment sees; `calibrated` is the recast prediction, if any."""
     raw = None if prediction is None else prediction.score
-    calibrated = NO_VALUE if raw is None else float(route.map(np.array([raw]))[0])
     if real is not None:
-        return replace(real, predicted=raw), calibrated
+        return replace(real, predicted=raw)
     if prediction is None:
         raise RuntimeError("an execution was neither predicted nor carried out")
     if raw is None:
-        failed = replace(prediction, status=Status.UNSCORED, source=Source.PREDICTED)
-        return failed, calibrated
-    recast = replace(prediction, score=calibrated, predicted=raw, source=Source.PREDICTED)
-    return recast, calibrated
+        return replace(prediction, status=Status.UNSCORED, source=Source.PREDICTED)
+    return replace(prediction, score=calibrated, predicted=raw, source=Source.PREDICTED)
 
 
 def _source(route: Route | None) -> Source:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wmrl_gym.correction import CalibrationMap
-from wmrl_gym.outcomes import Outcome, Source
+from wmrl_gym.correction import CalibrationMap, RewardCorrection
+from wmrl_gym.executors.episode_log import EpisodeRow
+from wmrl_gym.outcomes import Execution, Outcome, Source, Status
 
 NO_VALUE = float("nan")
 """Stands in `info` where there is no number; never 0, which is a score."""
@@ -28,6 +29,33 @@ class Route:
     map: CalibrationMap
     weight: float
     version: int
+    control: float = 0.0
+    """What the advantage of an anchor's calibrated prediction counts in the loss."""
+
+
+def settled_route(
+    correction: RewardCorrection, task: str, *, anchor: bool, forced: bool, predicted: bool
+) -> Route:
+    """Fix how a group is scored.
+
+    Args:
+        correction: As it is now.
+        task: The group's task.
+        anchor: Whether the group was drawn.
+        forced: Whether it would have been executed anyway, for want of a usable model.
+        predicted: Whether the world model is asked.
+    """
+    real = anchor or forced
+    share = 1.0 if forced or not real else correction.share(task)
+    weight, control = correction.coefficients(anchor=real, share=share)
+    return Route(
+        real=real,
+        predicted=predicted,
+        map=correction.map,
+        weight=weight,
+        version=correction.version,
+        control=control,
+    )
 
 
 @dataclass
@@ -37,6 +65,8 @@ class Episode:
     group: int
     anchor: bool
     route: Route | None = None
+    last: tuple[Execution, Outcome] | None = None
+    """Its last execution."""
     score_predicted: float = NO_VALUE
     score_calibrated: float = NO_VALUE
     score_true: float = NO_VALUE
@@ -46,8 +76,9 @@ class Episode:
     paired: bool = True
     """Whether every execution so far was both predicted and executed."""
 
-    def add(self, outcome: Outcome, calibrated: float) -> None:
+    def add(self, execution: Execution, outcome: Outcome, calibrated: float) -> None:
         """Account for one execution and the recast prediction that came with it."""
+        self.last = execution, outcome
         predicted = NO_VALUE if outcome.predicted is None else outcome.predicted
         real = outcome.source is Source.REAL
         true = outcome.score if real and outcome.score is not None else NO_VALUE
@@ -59,6 +90,28 @@ class Episode:
         self.valid = self.valid and outcome.score is not None
         self.paired = self.paired and real and outcome.predicted is not None
 
+    def row(self) -> EpisodeRow | None:
+        """Its line in the record of a run; `None` if it never executed anything."""
+        if self.route is None or self.last is None:
+            return None
+        execution, outcome = self.last
+        return EpisodeRow(
+            group=self.group,
+            task=execution.task,
+            anchor=self.anchor,
+            real=self.route.real,
+            predicted=self.score_predicted,
+            calibrated=self.score_calibrated,
+            true=self.score_true,
+            weight=self.route.weight,
+            version=self.route.version,
+            seconds=self.seconds,
+            valid=self.valid,
+            status=int(Status(outcome.status)),
+            artifact=execution.artifact,
+            feedback=outcome.feedback,
+        )
+
 
 @dataclass(frozen=True)
 class AnchorPair:
@@ -67,6 +120,7 @@ class AnchorPair:
     predicted: float
     true: float
     group: int
+    task: str = ""
 
 
 @dataclass

@@ -83,6 +83,28 @@ class OutcomeStore:
         return OutcomeStore, (self.path,)
 
 
+def stored_outcomes(path: str | Path) -> Iterator[tuple[Execution, Outcome]]:
+    """The (execution, outcome) pairs of a store, the oldest first; the file stays as it is.
+
+    Raises:
+        ValueError: If the file is no such store.
+    """
+    address = f"{Path(path).resolve().as_uri()}?mode=ro"
+    connection: sqlite3.Connection | None = None
+    try:
+        connection = sqlite3.connect(address, uri=True, timeout=60.0)
+        rows = connection.execute(
+            "SELECT execution, outcome FROM outcomes ORDER BY created, key"
+        ).fetchall()
+    except sqlite3.Error as error:
+        raise ValueError(f"{path} cannot be read as a store of outcomes: {error}") from error
+    finally:
+        if connection is not None:
+            connection.close()
+    for execution, outcome in rows:
+        yield Execution(**json.loads(execution)), _outcome_from_json(outcome)
+
+
 def _outcome_from_json(text: str) -> Outcome:
     fields = json.loads(text)
     fields["status"] = Status(fields["status"])

@@ -43,6 +43,12 @@ class StoringExecutor(ABC):
         self._given_store = store
         self._store: OutcomeStore | None = None
         self.counts = ExecutionCounts()
+        self._waiting: dict[str, Execution] = {}
+
+    @property
+    def waiting(self) -> list[Execution]:
+        """What the call that is going on still waits for; for any thread that shows it."""
+        return list(self._waiting.values())
 
     @property
     @abstractmethod
@@ -86,15 +92,18 @@ class StoringExecutor(ABC):
 
     def _carry_out_and_keep(self, executions: Sequence[Execution]) -> dict[str, Outcome]:
         done: dict[str, Outcome] = {}
+        self._waiting = {execution.key: execution for execution in executions}
 
         def arrived(execution: Execution, outcome: Outcome) -> None:
             if self._store is not None and outcome.score is not None:
                 self._store.put(execution, outcome)
             done[execution.key] = outcome
+            self._waiting.pop(execution.key, None)
 
         try:
             self._carry_out(executions, arrived)
         finally:  # what was done before an interrupt was done all the same
+            self._waiting = {}
             self._count(done=done.values())
         return done
 

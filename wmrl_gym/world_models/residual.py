@@ -101,6 +101,10 @@ class ResidualWorldModel(WorldModel):
             said[i] = replace(said[i], score=float(np.clip(raw + correction, *self.bounds)))
         return said
 
+    def rerank(self, groups: Sequence[Sequence[Execution]]) -> list[Sequence[float] | None]:
+        """What the base prefers."""
+        return self.base.rerank(groups)
+
     def learn(self, executions: Sequence[Execution], outcomes: Sequence[Outcome]) -> None:
         """Learn from `[N]` real outcomes: the errors of the base first, then the base itself."""
         said = self.base.execute(executions) if executions else []

@@ -11,40 +11,30 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import ExtraTreesRegressor
 
-from wmrl_gym.outcomes import Execution, Outcome, Source, Status, WorldModel
+from wmrl_gym.outcomes import Execution, Outcome, Status
 from wmrl_gym.world_models.features import parse, script_features
+from wmrl_gym.world_models.learned import (
+    COMPLETED,
+    STATUSES,
+    Example,
+    LearnedWorldModel,
+    predicted_outcome,
+)
 
 Array = NDArray[np.float64]
 
-STATUSES = tuple(status for status in Status if status is not Status.UNSCORED)
-_COMPLETED = STATUSES.index(Status.COMPLETED)
 _SHORTEST_S = 1e-3
 _MOST_NAMES = 1000
 _WEIGHT_OF_SECONDS = 0.1
 """Scale of log seconds beside the probabilities, so that a split is made for the ending first."""
 
 
-@dataclass(frozen=True)
-class _Example:
-    """A real outcome and the numbers that it is to be predicted from."""
-
-    task: str
-    features: Mapping[str, float]
-    program: bool
-    """Whether the artifact is a Python program."""
-    status: int
-    score: float
-    seconds: float
-
-
-class SurrogateWorldModel(WorldModel):
+class SurrogateWorldModel(LearnedWorldModel):
     """Predicts outcomes with forests fitted to the real outcomes seen so far.
 
     The predicted score is an expectation, P(completed) E[score | completed] plus, for every
@@ -75,105 +65,29 @@ class SurrogateWorldModel(WorldModel):
         n_estimators: int = 50,
         seed: int = 0,
     ) -> None:
-        if not 1 <= min_outcomes <= max_outcomes:
-            raise ValueError(
-                f"min_outcomes={min_outcomes} must be at least 1 and at most "
-                f"max_outcomes={max_outcomes}"
-            )
-        if min_outcomes_per_task < 0:
-            raise ValueError(f"min_outcomes_per_task={min_outcomes_per_task} must not be negative")
         if n_estimators < 1:
             raise ValueError(f"n_estimators={n_estimators} must be at least 1")
-        self.min_outcomes = min_outcomes
-        self.min_outcomes_per_task = min_outcomes_per_task
-        self.max_outcomes = max_outcomes
+        super().__init__(
+            min_outcomes=min_outcomes,
+            min_outcomes_per_task=min_outcomes_per_task,
+            max_outcomes=max_outcomes,
+        )
         self.n_estimators = n_estimators
         self.seed = seed
-        self._remember({})
 
-    def ready(self, task: str) -> bool:
-        """Whether enough outcomes have been learned, in all and of this task."""
-        return (
-            len(self._examples) >= self.min_outcomes
-            and self._counts[task] >= self.min_outcomes_per_task
-        )
+    def describe(self, executions: Sequence[Execution]) -> list[dict[str, float]]:
+        """`[B]` numbers by name: what the environment says and what the scripts mention."""
+        return [_describe(execution) for execution in executions]
 
-    def execute(self, executions: Sequence[Execution]) -> list[Outcome]:
-        """Predict `[B]` outcomes in one pass.
-
-        An execution whose task is not `ready` has no prediction: `Outcome.unscored`.
-        """
-        described = [_describe(execution) for execution in executions]
-        outcomes: list[Outcome | None] = [
-            self._without_model(execution.task, program)
-            for execution, (_, program) in zip(executions, described, strict=True)
-        ]
-        asked = [index for index, outcome in enumerate(outcomes) if outcome is None]
-        if asked:
-            predicted = self._fitted().predict([described[index][0] for index in asked])
-            for index, outcome in zip(asked, predicted, strict=True):
-                outcomes[index] = outcome
-        return [outcome for outcome in outcomes if outcome is not None]
-
-    def learn(self, executions: Sequence[Execution], outcomes: Sequence[Outcome]) -> None:
-        """Add `[N]` real outcomes; equal executions count once, those without a score never."""
-        examples = dict(self._examples)
-        for execution, outcome in zip(executions, outcomes, strict=True):
-            if outcome.score is None:
-                continue
-            features, program = _describe(execution)
-            if not program and outcome.status is Status.MALFORMED:
-                continue  # known without a model, and would teach it that nothing works
-            examples[execution.key] = _Example(
-                task=execution.task,
-                features=features,
-                program=program,
-                status=int(outcome.status),
-                score=outcome.score,
-                seconds=outcome.seconds,
-            )
-        kept = list(examples.items())[-self.max_outcomes :]
-        self._remember(dict(kept))
-
-    def state_dict(self) -> dict[str, Any]:
-        """The outcomes learned; the forests are fitted again from them."""
-        return {"examples": {key: asdict(example) for key, example in self._examples.items()}}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from a `state_dict()`."""
-        self._remember({key: _Example(**example) for key, example in state["examples"].items()})
-
-    def _remember(self, examples: Mapping[str, _Example]) -> None:
-        self._examples = examples
-        self._counts = Counter(example.task for example in examples.values())
-        self._programs = all(example.program for example in examples.values())
-        self._forests: _Forests | None = None
-
-    def _fitted(self) -> _Forests:
-        """The forests, fitted at the first prediction after something was learned."""
-        if self._forests is None:
-            self._forests = _Forests(list(self._examples.values()), self.n_estimators, self.seed)
-        return self._forests
-
-    def _without_model(self, task: str, program: bool) -> Outcome | None:
-        if self._programs and not program:
-            return Outcome(
-                Status.MALFORMED,
-                0.0,
-                feedback="(predicted) There is no code, or it does not compile.",
-                source=Source.PREDICTED,
-                predicted=0.0,
-                details={"p_completed": 0.0},
-            )
-        if not self.ready(task):
-            return Outcome.unscored("too few outcomes have been learned", Source.PREDICTED)
-        return None
+    def fit(self, examples: Sequence[Example]) -> _Forests:
+        """Two forests, for the ending and for the score."""
+        return _Forests(examples, self.n_estimators, self.seed)
 
 
 class _Forests:
     """What one fit knows: P(status), the duration, and the score of what completes."""
 
-    def __init__(self, examples: Sequence[_Example], n_estimators: int, seed: int) -> None:
+    def __init__(self, examples: Sequence[Example], n_estimators: int, seed: int) -> None:
         features = [example.features for example in examples]
         self.names = _distinct(features)
         inputs = _matrix(self.names, features)
@@ -184,7 +98,7 @@ class _Forests:
         self.mean_score = one_hot.T @ score / np.maximum(one_hot.sum(axis=0), 1.0)
         ends = np.column_stack([one_hot, _WEIGHT_OF_SECONDS * np.log(seconds)])
         self.ends = _forest(n_estimators, seed).fit(inputs, ends)
-        done = status == _COMPLETED
+        done = status == COMPLETED
         self.scores: ExtraTreesRegressor | None = None
         if done.any():
             self.scores = _forest(n_estimators, seed).fit(inputs[done], score[done])
@@ -196,7 +110,7 @@ class _Forests:
         probabilities, seconds = ends[:, :-1], np.exp(ends[:, -1] / _WEIGHT_OF_SECONDS)
         score_by_status = np.tile(self.mean_score, (len(inputs), 1))
         if self.scores is not None:
-            score_by_status[:, _COMPLETED] = self.scores.predict(inputs)
+            score_by_status[:, COMPLETED] = self.scores.predict(inputs)
         scores = np.sum(probabilities * score_by_status, axis=1)
         return [_outcome(*row) for row in zip(probabilities, scores, seconds, strict=True)]
 
@@ -229,23 +143,18 @@ def _forest(n_estimators: int, seed: int) -> ExtraTreesRegressor:
     return ExtraTreesRegressor(n_estimators, max_features=0.2, random_state=seed)
 
 
-def _describe(execution: Execution) -> tuple[dict[str, float], bool]:
-    """All that is known about an execution in numbers; whether its artifact is a program."""
+def _describe(execution: Execution) -> dict[str, float]:
+    """All that is known about an execution in numbers."""
     tree = parse(execution.artifact)
     known = {f"name/{execution.task}": 1.0, "timeout_s": execution.timeout_s}
     known |= {} if tree is None else script_features(tree)
-    return {**known, **execution.features}, tree is not None
+    return {**known, **execution.features}
 
 
 def _outcome(probabilities: Array, score: float, seconds: float) -> Outcome:
-    status = STATUSES[int(np.argmax(probabilities))]
-    ending = status.name.lower().replace("_", " ")
-    return Outcome(
-        status=status,
-        score=float(score),
-        feedback=f"(predicted) {ending}, score about {score:.2f} (ran about {seconds:.1f} s)",
-        seconds=float(seconds),
-        source=Source.PREDICTED,
-        predicted=float(score),
-        details={"p_completed": float(probabilities[_COMPLETED])},
+    return predicted_outcome(
+        STATUSES[int(np.argmax(probabilities))],
+        float(score),
+        float(seconds),
+        {"p_completed": float(probabilities[COMPLETED])},
     )

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from wmrl_gym.errors import UnsupportedEnvironmentError
 
-
 _TRANSPARENT = (OrderEnforcing, PassiveEnvChecker, RecordEpisodeStatistics, TimeLimit)
 """Wrappers that hand observations on as they are."""
 

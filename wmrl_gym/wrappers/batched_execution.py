@@ -41,7 +41,7 @@ class BatchedExecution(VectorWrapper[Any, Any, Any, Any, Any]):
             raise UnsupportedEnvironmentError(
                 f"env={env} is neither a SyncVectorEnv nor an AsyncVectorEnv"
             )
-        _require_fresh_text(base)
+        require_fresh_text(base)
         self._base = base
         self._done = np.zeros(env.num_envs, dtype=np.bool_)
         self.executor = first_executor(base) if executor is None else executor
@@ -118,8 +118,12 @@ class BatchedExecution(VectorWrapper[Any, Any, Any, Any, Any]):
         self._base.set_attr("handed", handed)
 
 
-def _require_fresh_text(base: SyncVectorEnv | AsyncVectorEnv) -> None:
-    """Refuse text in shared memory, which gymnasium 1.4 reads once and then never again."""
+def require_fresh_text(base: SyncVectorEnv | AsyncVectorEnv) -> None:
+    """Refuse text in shared memory, which gymnasium 1.4 reads once and then never again.
+
+    Raises:
+        UnsupportedEnvironmentError: If there is any.
+    """
     if (
         isinstance(base, AsyncVectorEnv)
         and base.shared_memory

@@ -5,14 +5,31 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
-from numpy.typing import NDArray
+from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv, VectorEnv, VectorWrapper
 
 from wmrl_gym.correction import RewardCorrection
+from wmrl_gym.executors import AnchoredExecutor
 from wmrl_gym.outcomes import WorldModel
+from wmrl_gym.stepping import (
+    AnchoredStepper,
+    ScoreFunction,
+    SteppingOptions,
+    VectorStepping,
+    make_stepper,
+)
+from wmrl_gym.world_models.dynamics import DynamicsModel
+from wmrl_gym.world_models.progress import RewardModel
 from wmrl_gym.wrappers.anchoring import make_anchored_executor
-from wmrl_gym.wrappers.batched_execution import BatchedExecution, reset_mask
+from wmrl_gym.wrappers.batched_execution import BatchedExecution
+from wmrl_gym.wrappers.vector_seams import (
+    ExecutionVectorSeam,
+    SteppingVectorSeam,
+    VectorSeam,
+    batched_execution,
+    has_executor,
+    lanes_of,
+    reachable,
+)
 
 
 class WorldModelRewardVectorWrapper(VectorWrapper[Any, Any, Any, Any, Any]):
@@ -20,7 +37,8 @@ class WorldModelRewardVectorWrapper(VectorWrapper[Any, Any, Any, Any, Any]):
 
     All sub-environments share one world model and one correction. Each step is one batched
     prediction and one batch of real executions. The environment may run in any autoreset
-    mode, and in other processes.
+    mode, and in other processes. Where the sub-environments only have `step`, only those whose
+    episode is real are stepped; other vector wrappers then belong around this one.
 
     `reset(options={"group": g})` takes one group for all sub-environments that it resets, or
     a sequence of `num_envs` groups. An episode without a group of its own (after an
@@ -28,44 +46,75 @@ class WorldModelRewardVectorWrapper(VectorWrapper[Any, Any, Any, Any, Any]):
     id `i + k * num_envs`.
 
     Args:
-        env: A vector environment of `ExecutionEnv`s. A vector wrapper never appears in a
-            specification: make it again after `gymnasium.make_vec`.
+        env: A vector environment, in which the sub-environments are all of one kind: an
+            executor, or only `step`; the latter need a `SyncVectorEnv` or `AsyncVectorEnv`. A
+            vector wrapper never appears in a specification: make it again after
+            `gymnasium.make_vec`.
         world_model: As in `WorldModelRewardWrapper`.
         anchor_fraction: Share of groups that are anchors, in `[0, 1]`.
         seed: Decides which groups are anchors, with nothing else but the group's id.
         correction_options: Further arguments of `RewardCorrection`.
+        score: As all below, as in `WorldModelRewardWrapper`.
+        score_bounds: Lowest and highest score.
+        horizon: Steps after which an episode is truncated.
+        terminate_on_success: Whether success ends an episode.
+        gate_threshold: From where on a task may be imagined.
+        device: Where `"dynamics"` and saved ensembles run.
 
     Raises:
-        UnsupportedEnvironmentError: If the sub-environments have no executor, or `env` is
-            wrapped so already.
-        ValueError: If an argument is out of its range.
+        UnsupportedEnvironmentError: If `env` is wrapped so already, or is nothing that the world
+            model could serve.
+        ValueError: If an argument is out of its range, or is for another kind of environment.
     """
 
     def __init__(
         self,
         env: VectorEnv[Any, Any, Any],
         *,
-        world_model: str | WorldModel = "surrogate",
+        world_model: str | WorldModel | DynamicsModel | RewardModel = "surrogate",
         anchor_fraction: float = 0.1,
         seed: int = 0,
         correction_options: Mapping[str, Any] | None = None,
+        score: str | ScoreFunction = "success",
+        score_bounds: Sequence[float] | None = None,
+        horizon: int | None = None,
+        terminate_on_success: bool = True,
+        gate_threshold: float = 0.7,
+        device: str = "cpu",
     ) -> None:
-        batched = _batched_execution(env)
-        if batched is None:
-            env = batched = BatchedExecution(env)
-        super().__init__(env)
-        self.anchored = make_anchored_executor(
-            batched.executor,
-            world_model=world_model,
-            anchor_fraction=anchor_fraction,
-            seed=seed,
-            bounds=batched.get_attr("score_bounds")[0],
-            options=correction_options,
-            slots=env.num_envs,
+        stepping = SteppingOptions(
+            score=score,
+            score_bounds=score_bounds,
+            horizon=horizon,
+            terminate_on_success=terminate_on_success,
+            gate_threshold=gate_threshold,
+            device=device,
         )
-        batched.executor = self.anchored
-        self._batched = batched
-        self._done = np.zeros(env.num_envs, dtype=np.bool_)
+        arguments: dict[str, Any] = {
+            "world_model": world_model,
+            "anchor_fraction": anchor_fraction,
+            "seed": seed,
+            "options": correction_options,
+        }
+        self.anchored: AnchoredExecutor | AnchoredStepper
+        self._seam: VectorSeam
+        self._access: BatchedExecution | SyncVectorEnv | AsyncVectorEnv
+        batched = batched_execution(env)
+        if batched is None and not has_executor(env):
+            self._access = base = reachable(env)
+            self.anchored = make_stepper(lanes_of(base), stepping, **arguments)
+            self._seam = SteppingVectorSeam(base, VectorStepping(base, self.anchored))
+        else:
+            stepping.require_defaults()
+            if batched is None:
+                env = batched = BatchedExecution(env)
+            bounds = batched.get_attr("score_bounds")[0]
+            self.anchored = batched.executor = make_anchored_executor(
+                batched.executor, bounds=bounds, slots=env.num_envs, **arguments
+            )
+            self._access = batched
+            self._seam = ExecutionVectorSeam(env, self.anchored)
+        super().__init__(env)
 
     @property
     def correction(self) -> RewardCorrection:
@@ -79,34 +128,14 @@ class WorldModelRewardVectorWrapper(VectorWrapper[Any, Any, Any, Any, Any]):
         options: dict[str, Any] | None = None,
     ) -> tuple[Any, dict[str, Any]]:
         """Reset all sub-environments, or those of `options["reset_mask"]`, and open episodes."""
-        mask = reset_mask(options, self.num_envs)
-        groups = _groups(None if options is None else options.get("group"), self.num_envs)
-        observations, infos = self.env.reset(seed=seed, options=options)  # type: ignore[arg-type]  # a list is fine
-        self._done &= ~mask
-        for slot in np.flatnonzero(mask):
-            self.anchored.begin(int(slot), groups[slot])
-        opened = [self.anchored.info(i) if mask[i] else None for i in range(self.num_envs)]
-        return observations, {**infos, **_batch(opened)}
+        return self._seam.reset(seed, options)
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """Step all sub-environments; `info` is laid out as their own is in each mode."""
-        mode = self.metadata["autoreset_mode"]
-        observations, rewards, terminations, truncations, infos = self.env.step(actions)
-        dummy = self._done if mode is AutoresetMode.NEXT_STEP else np.zeros_like(self._done)
-        for slot in np.flatnonzero(dummy):
-            self.anchored.begin(int(slot))
-        done = np.logical_or(terminations, truncations)
-        stepped = [self.anchored.info(slot) for slot in range(self.num_envs)]
-        for slot in np.flatnonzero(done):
-            self.anchored.finish(int(slot))
-        self._done = done
-        infos = {**infos, **_batch(stepped)}
-        if mode is AutoresetMode.SAME_STEP and done.any():
-            infos = self._same_step(infos, stepped, done)
-        return observations, rewards, terminations, truncations, infos
+        return self._seam.step(actions)
 
     def update(self) -> dict[str, float]:
-        """Feed the anchors back; call it between batches. See `AnchoredExecutor.update`."""
+        """Feed the anchors back; call it between batches. See `anchored.update`."""
         return self.anchored.update()
 
     def state_dict(self) -> dict[str, Any]:
@@ -119,53 +148,12 @@ class WorldModelRewardVectorWrapper(VectorWrapper[Any, Any, Any, Any, Any]):
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Call a method of every sub-environment."""
-        return self._batched.call(name, *args, **kwargs)
+        return self._access.call(name, *args, **kwargs)
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
         """Get an attribute of every sub-environment."""
-        return self._batched.get_attr(name)
+        return self._access.get_attr(name)
 
     def set_attr(self, name: str, values: list[Any] | tuple[Any, ...] | Any) -> None:
         """Set an attribute of every sub-environment."""
-        self._batched.set_attr(name, values)
-
-    def _same_step(
-        self, infos: dict[str, Any], stepped: Sequence[dict[str, Any]], done: NDArray[np.bool_]
-    ) -> dict[str, Any]:
-        """Move what the ended episodes say to `final_info`; the top level tells of the new ones."""
-        ended = [stepped[i] if done[i] else None for i in range(self.num_envs)]
-        for slot in np.flatnonzero(done):
-            self.anchored.begin(int(slot))
-        current = [self.anchored.info(i) if done[i] else stepped[i] for i in range(self.num_envs)]
-        return {**infos, **_batch(current), "final_info": {**infos["final_info"], **_batch(ended)}}
-
-
-def _batched_execution(env: VectorEnv[Any, Any, Any]) -> BatchedExecution | None:
-    """The layer of `env` that executes in batches, if there is one."""
-    while isinstance(env, VectorWrapper):
-        if isinstance(env, BatchedExecution):
-            return env
-        env = env.env
-    return None
-
-
-def _groups(group: int | Sequence[int] | None, num_envs: int) -> list[int | None]:
-    """One group, or none, for each sub-environment."""
-    if group is None or isinstance(group, int | np.integer):
-        return [None if group is None else int(group)] * num_envs
-    if len(group) != num_envs:
-        raise ValueError(f"options['group'] has {len(group)} entries for {num_envs} environments")
-    return [int(g) for g in group]
-
-
-def _batch(infos: Sequence[dict[str, Any] | None]) -> dict[str, Any]:
-    """Arrays and masks, as a vector environment lays out the `info`s of its parts."""
-    mask = np.array([info is not None for info in infos], dtype=np.bool_)
-    first = next((info for info in infos if info is not None), {})
-    batch: dict[str, Any] = {}
-    for key, value in first.items():
-        array = np.zeros(len(infos), dtype=type(value))
-        array[mask] = [info[key] for info in infos if info is not None]
-        batch[key] = array
-        batch[f"_{key}"] = mask.copy()
-    return batch
+        self._access.set_attr(name, values)

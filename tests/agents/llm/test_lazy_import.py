@@ -20,6 +20,14 @@ def test_the_scorer_needs_no_deep_learning() -> None:
 
 
 def test_names() -> None:
-    assert dir(llm) == ["GroupScorer", "Score", "WMRLSpec", "WMRLTrainer"]
+    assert dir(llm) == [
+        "FinishedRollouts",
+        "GroupRubric",
+        "GroupScorer",
+        "Score",
+        "TinkerGroups",
+        "WMRLSpec",
+        "WMRLTrainer",
+    ]
     with pytest.raises(AttributeError, match="has no attribute 'PPO'"):
         llm.PPO  # noqa: B018  # the access is what is tested

@@ -19,11 +19,11 @@ pytestmark = pytest.mark.llm
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The command, as a user would give it; its defaults but for the length."""
+    """The command, as a user would give it; with its defaults."""
     path = tmp_path_factory.mktemp("llm") / "run"
-    command = [sys.executable, "-m", "wmrl_gym.cli", "train-llm", f"--run={path}"]
+    command = [sys.executable, "-m", "wmrl_gym.cli", "train", "--agent=trl", f"--run={path}"]
     done = subprocess.run(
-        [*command, "--groups=180", "--iterations=4", "--device=cpu"],
+        [*command, "--device=cpu"],
         env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
         capture_output=True,
         text=True,
@@ -43,6 +43,24 @@ def test_it_learns(run: Path) -> None:
     assert np.mean(rewards[-5:]) > np.mean(rewards[:3]) + 0.1
 
 
+def test_the_trained_policy_is_better_by_real_executions(run: Path) -> None:
+    # Neither a world model nor a map has a say in these.
+    result = json.loads((run / "result.json").read_text())
+    before, after = (
+        np.mean([np.mean(scores) for scores in result[when].values()])
+        for when in ("before", "after")
+    )
+    assert set(result["after"]) == {"wine-cultivar-micro", "diabetes-micro", "penguin-sex-micro"}
+    assert all(len(scores) == 24 for scores in result["after"].values())
+    assert after > before + 0.1
+
+
+def test_what_training_cost_is_told(run: Path) -> None:
+    cost = json.loads((run / "result.json").read_text())["cost"]
+    assert cost["executions_done"] + cost["executions_avoided"] == 180 * 8
+    assert cost["seconds_if_all_executed"] > cost["seconds"] > 0
+
+
 def test_most_executions_were_avoided(run: Path) -> None:
     last = figures(run)[-1]
     store = OutcomeStore(run / "executions.sqlite")
@@ -59,3 +77,8 @@ def test_anchors_were_executed_and_fitted(run: Path) -> None:
     # A tenth of the groups, and those before the world model was ready.
     assert last["wmrl/groups_real"] <= 0.1 * 180 + 12
     assert {line["wmrl/share_real"] for line in figures(run)} > {0.0}
+
+
+def test_weights_were_applied(run: Path) -> None:
+    # The warm-up of the weight has ended, and anchors after it counted for more.
+    assert max(line["wmrl/weight_max"] for line in figures(run)) > 1.0

@@ -24,12 +24,14 @@ ARGUMENTS = [
     "penguin-sex-micro",
     "--groups=8",
     "--group-size=4",
+    "--iterations=1",
     "--groups-per-batch=2",
     "--anchor-fraction=0.5",
     "--timeout-s=30",
     # Its predictions depend on nothing that differs between runs, such as durations.
     "--world-model=tests.agents.llm.scripts:ChecksumModel",
     "--save-batches=1",
+    "--evaluation-episodes=0",
     "--device=cpu",
 ]
 
@@ -37,7 +39,7 @@ ARGUMENTS = [
 def command(run: Path, *arguments: str) -> subprocess.Popen[str]:
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
     return subprocess.Popen(
-        [sys.executable, "-m", "wmrl_gym.cli", "train-llm", f"--run={run}", *arguments],
+        [sys.executable, "-m", "wmrl_gym.cli", "train", "--agent=trl", f"--run={run}", *arguments],
         env=environment,
         cwd=Path(__file__).parents[3],
         stdout=subprocess.PIPE,

@@ -29,6 +29,8 @@ with warnings.catch_warnings():
     from wmrl_gym.agents.llm.spec import WMRLSpec
     from wmrl_gym.agents.llm.trl import WMRLTrainer
     from wmrl_gym.agents.llm.trl_checkpoint import STATE_FILE, last_checkpoint
+    from wmrl_gym.world_models.language import LanguageWorldModel
+    from wmrl_gym.world_models.language.backends.adapter_off import AdapterOffBackend
     from wmrl_gym.world_models.language.weights.smollm2 import smollm2_directory
     from wmrl_gym.world_models.surrogate import SurrogateWorldModel
 
@@ -43,26 +45,30 @@ class ScriptByChecksum(ChatLanguage):
         return PipelineLanguage().action(task, random_sentences(1, rng)[0])
 
 
-@pytest.fixture
-def spec(tmp_path: Path) -> Iterator[WMRLSpec]:
-    spec = WMRLSpec(
+def make_spec(tmp_path: Path, **options: Any) -> WMRLSpec:
+    arguments: dict[str, Any] = {"groups": 4, "max_turns": 2, "anchor_fraction": 0.5, **options}
+    env_options = {"timeout_s": 20.0, "store": str(tmp_path / "store.sqlite")}
+    return WMRLSpec(
         TASKS,
-        groups=4,
-        env_options={"max_turns": 2, "timeout_s": 20.0, "store": str(tmp_path / "store.sqlite")},
-        world_model=SurrogateWorldModel(min_outcomes=4, min_outcomes_per_task=1, n_estimators=5),
-        anchor_fraction=0.5,
+        env_options={"max_turns": arguments.pop("max_turns"), **env_options},
         language=ScriptByChecksum(),
         episodes=4,
         turn_tokens=6,
         max_prompt_tokens=96,
         max_observation_tokens=32,
+        **arguments,
     )
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Iterator[WMRLSpec]:
+    model = SurrogateWorldModel(min_outcomes=4, min_outcomes_per_task=1, n_estimators=5)
+    spec = make_spec(tmp_path, world_model=model)
     yield spec
     spec.close()
 
 
-def test_a_few_steps(spec: WMRLSpec, tmp_path: Path) -> None:
-    path = str(smollm2_directory())
+def make_trainer(spec: WMRLSpec, tmp_path: Path, tokenizer: Any) -> WMRLTrainer:
     args = GRPOConfig(
         output_dir=str(tmp_path / "out"),
         use_cpu=True,
@@ -79,13 +85,21 @@ def test_a_few_steps(spec: WMRLSpec, tmp_path: Path) -> None:
         gradient_checkpointing=False,
         log_completions=False,
     )
-    trainer = WMRLTrainer(
-        path,
+    return WMRLTrainer(
+        str(smollm2_directory()),
         spec,
         args=args,
-        processing_class=AutoTokenizer.from_pretrained(path, padding_side="left"),
+        processing_class=tokenizer,
         peft_config=LoraConfig(r=4, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM"),
     )
+
+
+def make_tokenizer() -> Any:
+    return AutoTokenizer.from_pretrained(str(smollm2_directory()), padding_side="left")
+
+
+def test_a_few_steps(spec: WMRLSpec, tmp_path: Path) -> None:
+    trainer = make_trainer(spec, tmp_path, make_tokenizer())
     batches: list[dict[str, Any]] = []
     play = spec.rollout_func
 
@@ -124,3 +138,20 @@ def test_a_few_steps(spec: WMRLSpec, tmp_path: Path) -> None:
     checkpoint = last_checkpoint(tmp_path / "out")
     assert checkpoint is not None
     assert (checkpoint / STATE_FILE).is_file()
+
+
+def test_the_model_that_training_started_with_is_the_world_model(tmp_path: Path) -> None:
+    made: list[WMRLTrainer] = []
+    tokenizer = make_tokenizer()
+    model = LanguageWorldModel(AdapterOffBackend(lambda: made[0].model, tokenizer), min_mass=0.0)
+    spec = make_spec(tmp_path, world_model=model, groups=2, max_turns=1, anchor_fraction=0.0)
+    made.append(make_trainer(spec, tmp_path, tokenizer))
+    made[0].train()
+    (logged,) = [line for line in made[0].state.log_history if "reward" in line]
+    # Nothing was executed; the adapters are on again, and were trained.
+    assert logged["wmrl/executions_avoided"] == 4
+    assert logged["wmrl/unscorable"] == 0.0
+    weights = dict(made[0].model.named_parameters())
+    assert all(p.requires_grad for name, p in weights.items() if "lora_" in name)
+    assert any(p.abs().max() > 0 for name, p in weights.items() if "lora_B" in name)
+    spec.close()

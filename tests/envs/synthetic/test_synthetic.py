@@ -18,6 +18,7 @@ from wmrl_gym.envs.synthetic.truth import (
     execute,
     expected_score,
 )
+from wmrl_gym.world_models.registry import make_world_model
 
 
 def executions(count: int, seed: int = 0, **fixed: float) -> list[Execution]:
@@ -120,6 +121,16 @@ def test_bad_actions_are_outcomes() -> None:
     assert 0.0 <= float(reward) <= 1.0
     assert terminated
     env.close()
+
+
+def test_models_by_name() -> None:
+    model = make_world_model("synthetic:bias=0.3,hacking=0.1")
+    assert isinstance(model, SyntheticWorldModel)
+    assert (model.bias, model.hacking, model.noise) == (0.3, 0.1, 0.0)
+    with pytest.raises(ValueError, match="'colour' is no dial"):
+        make_world_model("synthetic:colour=1")
+    with pytest.raises(ValueError, match="could not convert"):
+        make_world_model("synthetic:bias=much")
 
 
 def test_bad_arguments_are_refused() -> None:

@@ -56,9 +56,8 @@ def canned(respond: Respond) -> Iterator[str]:
             raw = response.body
             content = raw if isinstance(raw, bytes) else json.dumps(raw).encode()
             self.send_response(response.status)
-            for name, value in response.headers.items():
+            for name, value in {"content-length": str(len(content)), **response.headers}.items():
                 self.send_header(name, value)
-            self.send_header("content-length", str(len(content)))
             self.end_headers()
             if not response.drip_s:
                 self.wfile.write(content)

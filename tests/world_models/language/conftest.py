@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
+from tests.world_models.language.llama_process import LlamaServer
 from wmrl_gym.world_models.language.backends.server import ServerBackend
 from wmrl_gym.world_models.language.backends.transformers import TransformersBackend
 from wmrl_gym.world_models.language.weights.smollm2 import smollm2_directory
@@ -28,18 +26,8 @@ def smollm2() -> TransformersBackend:
 @pytest.fixture(scope="session")
 def llama_server() -> Iterator[str]:
     """The address of a llama.cpp server that serves SmolLM2 as `smollm2`."""
-    program = Path(__file__).with_name("llama_server.py")
-    pipe = subprocess.PIPE
-    with subprocess.Popen([sys.executable, program, MODEL], stdin=pipe, stdout=pipe) as child:
-        assert child.stdin is not None
-        assert child.stdout is not None
-        address = next(
-            line.decode().removeprefix("listening ").strip()
-            for line in child.stdout
-            if line.startswith(b"listening ")
-        )
-        yield f"{address}/v1"
-        child.stdin.close()  # it ends with its input
+    with LlamaServer(MODEL) as server:
+        yield server.url
 
 
 @pytest.fixture(scope="session")

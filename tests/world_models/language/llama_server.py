@@ -1,6 +1,6 @@
-"""Serves SmolLM2 with llama.cpp on a free port until its input ends.
+"""Serves SmolLM2 with llama.cpp until its input ends.
 
-python llama_server.py NAME
+python llama_server.py NAME [PORT]
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def main() -> None:
     parameters.model.path = str(smollm2_gguf())
     parameters.model_alias = {sys.argv[1]}
     parameters.hostnames = ["127.0.0.1"]
-    parameters.port = 0
+    parameters.port = int(sys.argv[2]) if len(sys.argv) > 2 else 0
     parameters.n_parallel = 2
     parameters.n_ctx = 8192
     server = xllamacpp.Server(parameters)

@@ -91,6 +91,19 @@ def test_a_server_that_ignores_everything() -> None:
         backend.close()
 
 
+def test_a_server_too_slow_to_be_tried_out_is_not_taken_for_one_that_can_do_less() -> None:
+    def answer(body: Body) -> Response:
+        response = like_vllm(body)
+        slow = "response_format" in body
+        return Response(response.body, response.status, drip_s=60.0 if slow else 0.0)
+
+    with (
+        canned(served_model(answer)) as url,
+        pytest.raises(WorldModelError, match=r"did not answer while.*raise deadline_s=3"),
+    ):
+        ServerBackend(url, deadline_s=3)
+
+
 def test_no_server() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

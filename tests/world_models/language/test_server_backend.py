@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from tests.world_models.language.canned_server import Response, canned
+from tests.world_models.language.llama_process import LlamaServer
 from tests.world_models.language.scripts import bare
 from wmrl_gym.outcomes import Status
 from wmrl_gym.world_models.language import LanguageWorldModel
@@ -89,6 +90,26 @@ def test_lengths_are_counted_where_it_matters(served: ServerBackend) -> None:
     short, long = (Prompt("s", "word " * n, "?") for n in (10, 2000))
     assert served.count_tokens(short) < 60
     assert 2000 < served.count_tokens(long) < 2100
+
+
+def test_killed_in_mid_run_and_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport, "_FIRST_PAUSE_S", 0.05)
+    monkeypatch.setattr(transport, "_RECHECK_S", 0.0)
+    batch = [bare(f"f({i})") for i in range(4)]
+    with LlamaServer("smollm2") as server:
+        backend = ServerBackend(server.url, "smollm2", concurrency=2, deadline_s=300)
+        model = LanguageWorldModel(backend, when_down="execute")
+        assert all(outcome.score is not None for outcome in model.execute(batch[:1]))
+        server.kill()
+        for outcome in model.execute(batch):
+            assert outcome.status is Status.UNSCORED
+            assert outcome.score is None
+            assert server.url in outcome.feedback
+        assert not model.ready("any task")  # the next groups are executed for real
+    with LlamaServer("smollm2", server.port):
+        assert model.ready("any task")
+        assert all(outcome.score is not None for outcome in model.execute(batch[:1]))
+    model.close()
 
 
 def test_predictions_through_a_rate_limit(

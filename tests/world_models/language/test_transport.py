@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from email.utils import formatdate
 from typing import Any
 
 import pytest
@@ -55,6 +56,42 @@ def test_the_server_says_how_long_to_wait() -> None:
     with answering(lambda n: OK if n else busy) as (line, times):
         line.call("/x", {})
         assert times[1] - times[0] >= 2.0
+
+
+@pytest.mark.parametrize(
+    ("header", "low", "high"),
+    [
+        ("7", 7.0, 7.0),
+        ("1.5", 1.5, 1.5),
+        (formatdate(time.time() + 3600, usegmt=True), 3000.0, 3600.0),
+        (formatdate(0, usegmt=True), 0.0, 0.0),  # long ago
+        ("soon", 0.0, 0.0),
+        ("-3", 0.0, 0.0),
+        ("nan", 0.0, 0.0),
+        ("inf", 0.0, 0.0),
+        ("", 0.0, 0.0),
+    ],
+)
+def test_forms_of_retry_after(header: str, low: float, high: float) -> None:
+    assert low <= transport._seconds(header) <= high
+
+
+def test_a_wait_beyond_the_deadline_is_not_begun() -> None:
+    busy = Response({"error": "quota"}, 429, {"retry-after": "3600"})
+    with answering(lambda n: busy, deadline_s=20.0) as (line, times):
+        begin = time.monotonic()
+        with pytest.raises(RequestError, match=r"answers 429.*quota"):
+            line.call("/x", {})
+        assert time.monotonic() - begin < 15.0
+        assert len(times) == 1
+
+
+def test_a_connection_that_breaks_in_mid_answer_is_tried_again() -> None:
+    # The server promises more than it sends, as one that dies does.
+    torn = Response(b'{"fine": tr', headers={"content-length": "1000"})
+    with answering(lambda n: OK if n else torn) as (line, times):
+        assert line.call("/x", {}) == {"fine": True}
+        assert len(times) == 2
 
 
 def test_a_rate_limit_is_waited_out_and_no_longer_than_the_deadline() -> None:

@@ -16,11 +16,14 @@ import httpx
 import numpy as np
 import pytest
 
+from tests.world_models.language.scripts import bare
+from wmrl_gym.outcomes import Status
+from wmrl_gym.world_models import make_world_model
 from wmrl_gym.world_models.language import LanguageWorldModel
 from wmrl_gym.world_models.language.backend import Prompt
 from wmrl_gym.world_models.language.backends.server import ServerBackend
+from wmrl_gym.world_models.language.backends.transformers import TransformersBackend
 from wmrl_gym.world_models.language.backends.vllm import VLLMBackend
-from wmrl_gym.world_models.language.modes.structured import SCHEMA
 from wmrl_gym.world_models.language.weights.smollm2 import smollm2_directory
 
 pytestmark = pytest.mark.vllm
@@ -85,10 +88,56 @@ def test_the_engine_reads_distributions(engine: VLLMBackend) -> None:
         assert 0.9 < reading.mass <= 1.0001
 
 
+def test_the_engine_agrees_with_transformers(engine: VLLMBackend) -> None:
+    in_process = TransformersBackend(smollm2_directory())
+    ours = engine.next_token_probabilities(PROMPTS, DIGITS)
+    theirs = in_process.next_token_probabilities(PROMPTS, DIGITS)
+    for one, other in zip(ours, theirs, strict=True):
+        assert one.probabilities is not None
+        assert other.probabilities is not None
+        assert np.allclose(one.probabilities, other.probabilities, atol=1e-3)
+        assert one.mass == pytest.approx(other.mass, abs=1e-3)
+
+
+def test_the_shared_part_is_worked_through_once(engine: VLLMBackend) -> None:
+    shared = "A rule of the competition. " * 60
+    prompts = [Prompt("You judge.", shared, f"x = {i}", prefill="Score: ") for i in range(4)]
+    outputs = engine._run(prompts, max_tokens=1)
+    # The cache works in blocks of 128 tokens; the first prompt fills it.
+    cached = sorted(output.num_cached_tokens for output in outputs)
+    assert cached[0] == 0
+    assert cached[1] >= 256
+    assert len({len(output.prompt_token_ids) // 128 * 128 for output in outputs}) == 1
+
+
 def test_the_engine_is_held_to_a_schema(engine: VLLMBackend) -> None:
-    prompts = [Prompt("You judge.", "Say", " it as JSON.")]
-    (completion,) = engine.generate(prompts, max_tokens=200, schema=SCHEMA)
-    assert json.loads(completion.text)["status"] in SCHEMA["properties"]["status"]["enum"]
+    word = {"type": "object", "properties": {"end": {"enum": ["zqx"]}}, "required": ["end"]}
+    prompts = [Prompt("You judge.", "Say", f" it {i}.") for i in range(2)]
+    for completion in engine.generate(prompts, max_tokens=80, schema=word):
+        assert json.loads(completion.text) == {"end": "zqx"}
+        assert completion.tokens > 1
+
+
+def test_a_structured_prediction_has_the_length_that_it_needs(engine: VLLMBackend) -> None:
+    model = LanguageWorldModel(engine, mode="structured", max_tokens=480)
+    (outcome,) = model.execute([bare("print('hello')")])
+    assert outcome.status is not Status.UNSCORED, outcome.feedback
+    assert outcome.score is not None
+
+
+def test_seeds_draw_different_texts(engine: VLLMBackend) -> None:
+    prompt = Prompt("You tell stories.", "Begin one.", "")
+    drawn = [c.text for c in engine.generate([prompt] * 3, max_tokens=16, seed=1)]
+    assert len(set(drawn)) == 3
+    again = [c.text for c in engine.generate([prompt] * 3, max_tokens=16, seed=1)]
+    assert again == drawn
+
+
+def test_predictions_in_process(engine: VLLMBackend) -> None:
+    outcomes = LanguageWorldModel(engine).execute([bare(f"f({i})") for i in range(3)])
+    for outcome in outcomes:
+        assert outcome.score is not None
+        assert outcome.details["mass"] > 0.5
 
 
 def test_what_the_server_does(server: ServerBackend) -> None:
@@ -102,6 +151,24 @@ def test_what_the_server_does(server: ServerBackend) -> None:
     assert found.tokenize
     assert found.list_prompts
     assert found.token_ids
+
+
+def test_predictions_by_the_server(server: ServerBackend) -> None:
+    url = server.name.removeprefix("openai:").partition("#")[0]
+    model = make_world_model(f"openai:{url}#smollm2")
+    outcomes = model.execute([bare(f"f({i})") for i in range(3)])
+    model.close()
+    for outcome in outcomes:
+        assert outcome.score is not None
+        assert outcome.details["mass"] > 0.5
+
+
+def test_the_server_is_held_to_a_schema(server: ServerBackend) -> None:
+    word = {"type": "object", "properties": {"end": {"enum": ["zqx"]}}, "required": ["end"]}
+    (completion,) = server.generate(
+        [Prompt("You judge.", "Say", " it.")], max_tokens=80, schema=word
+    )
+    assert json.loads(completion.text) == {"end": "zqx"}
 
 
 def test_server_and_engine_agree(engine: VLLMBackend, server: ServerBackend) -> None:

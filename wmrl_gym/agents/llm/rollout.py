@@ -110,10 +110,11 @@ def play_turn(
         episodes[i].say(ids, known)
         actions[i] = read_action(i, dialogue.action(ids))
     for i, turn in step(actions).items():
-        _hear(episodes[i], turn, dialogue, lengths)
+        hear_turn(episodes[i], turn, dialogue, lengths)
 
 
-def _hear(episode: TokenEpisode, turn: Turn, dialogue: Dialogue, lengths: Lengths) -> None:
+def hear_turn(episode: TokenEpisode, turn: Turn, dialogue: Dialogue, lengths: Lengths) -> None:
+    """Add what the environment answered to a conversation, or end it; see `play_turn`."""
     episode.done = turn.done
     if turn.done:
         return

@@ -44,14 +44,15 @@ class GroupScorer:
     function of (seed, group id). Weights and the map change in `update` and nowhere else.
 
     A trainer that generates by itself calls `start`, then `step` until all are done, then
-    `scores`, then `update`. One that has finished rollouts calls `score_groups` (or
-    `score_group`, which is its case of one group), then `update`.
+    `scores`, then `update`. One whose episodes come and go calls `open`, `step` and `scores`
+    for each of them. One that has finished rollouts calls `score_groups` (or `score_group`,
+    which is its case of one group), then `update`.
 
     Args:
         make_env: Makes an environment that takes and gives text. Called when more episodes
             are open at once than ever before; the executor of the first one carries out the
             real executions.
-        episodes: Most episodes of a batch, at least 1.
+        episodes: Most episodes that are open at once, at least 1.
         world_model: A name (see `register_world_model`) or an object.
         anchor_fraction: Share of groups that are executed for real, in `[0, 1]`.
         seed: Seed of the anchor draw, at least 0.
@@ -61,7 +62,7 @@ class GroupScorer:
         UnsupportedEnvironmentError: If the environment has no executor, or takes no text.
         ValueError: If an argument is out of its range.
 
-    Example:
+    Examples:
         >>> import gymnasium as gym
         >>> scorer = GroupScorer(lambda: gym.make("WMRL-MLE-v0", tasks=["wine-cultivar"]),
         ...                      episodes=2, anchor_fraction=0.0)
@@ -84,9 +85,14 @@ class GroupScorer:
         if episodes < 1:
             raise ValueError(f"episodes={episodes} must be at least 1")
         self._make_env = make_env
-        self._envs: list[TextEnv] = [_text_env(make_env())]
+        self._envs: list[TextEnv] = [text_env(make_env())]
         self.real = self._envs[0].executor
         """Carries out the real executions."""
+        if (correction_options or {}).get("fusion") == "prediction_powered":
+            raise ValueError(
+                "correction_options: fusion='prediction_powered' gives an episode two advantages, "
+                "which trainers of language models cannot take: use the GRPO of wmrl_gym.agents"
+            )
         self.anchored = make_anchored_executor(
             self.real,
             world_model=world_model,
@@ -99,7 +105,7 @@ class GroupScorer:
         self.episodes = episodes
         self.groups_started = 0
         """Groups so far; also the id of the next one."""
-        self._open: list[_Episode] = []
+        self._open: dict[int, _Episode] = {}
 
     @property
     def correction(self) -> RewardCorrection:
@@ -139,15 +145,27 @@ class GroupScorer:
             raise ValueError(
                 f"a batch of {len(tasks)} episodes is more than episodes={self.episodes}"
             )
-        while len(self._envs) < len(tasks):
-            self._envs.append(_text_env(self._make_env()))
-        self._open = []
-        observations = []
-        for slot, (task, group) in enumerate(zip(tasks, groups, strict=True)):
-            observations.append(_reset(self._envs[slot], task))
-            self.anchored.begin(slot, int(group))
-            self._open.append(_Episode(self._envs[slot], int(group)))
-        return observations
+        self._open = {}
+        members = enumerate(zip(tasks, groups, strict=True))
+        return [self._begin(slot, task, int(group)) for slot, (task, group) in members]
+
+    def open(self, task: str, group: int) -> tuple[int, str]:
+        """Open one more episode beside those that are open.
+
+        Args:
+            task: Its task; `""` leaves the choice to the environment.
+            group: Id of its group, at least 0.
+
+        Returns:
+            Its index, which is free again after `scores`, and its first observation.
+
+        Raises:
+            ValueError: If `episodes` are open already.
+        """
+        slot = next((i for i in range(self.episodes) if i not in self._open), None)
+        if slot is None:
+            raise ValueError(f"episodes={self.episodes} are open already: score one, or raise it")
+        return slot, self._begin(slot, task, group)
 
     def step(self, actions: Mapping[int, str]) -> dict[int, Turn]:
         """Take one action in some of the open episodes.
@@ -161,16 +179,17 @@ class GroupScorer:
         Raises:
             RuntimeError: If one of the episodes has ended.
         """
-        for slot in actions:
-            if self._open[slot].done:
+        episodes = {slot: self._open[slot] for slot in actions}
+        for slot, episode in episodes.items():
+            if episode.done:
                 raise RuntimeError(f"episode {slot} has ended: it takes no further action")
-        proposals = {slot: self._open[slot].env.propose(text) for slot, text in actions.items()}
+        proposals = {slot: episodes[slot].env.propose(text) for slot, text in actions.items()}
         executions = [replace(e, slot=slot) for slot, e in proposals.items() if e is not None]
         outcomes = self.anchored.execute(executions)
         by_slot = {e.slot: o for e, o in zip(executions, outcomes, strict=True)}
         turns = {}
         for slot, text in actions.items():
-            episode = self._open[slot]
+            episode = episodes[slot]
             observation, reward, terminated, truncated, _ = episode.env.resolve(
                 text, by_slot.get(slot)
             )
@@ -179,19 +198,22 @@ class GroupScorer:
             turns[slot] = Turn(observation, episode.done)
         return turns
 
-    def scores(self) -> list[Score]:
-        """Close the batch, episodes that a trainer has cut short included, and score it.
+    def scores(self, slots: Sequence[int] | None = None) -> list[Score]:
+        """Close episodes, those that a trainer has cut short included, and score them.
+
+        Args:
+            slots: `[B]` indices of open episodes; `None` for all, in their order.
 
         Returns:
             `[B]` scores. Those of anchors become pairs for the next `update`.
         """
         infos, rewards = [], []
-        for slot, episode in enumerate(self._open):
+        for slot in sorted(self._open) if slots is None else slots:
+            episode = self._open.pop(slot)
             info = self.anchored.info(slot)
             self.anchored.finish(slot)
             infos.append(info)
             rewards.append(episode.score if info["wmrl/valid"] else None)
-        self._open = []
         return group_scores(infos, rewards)
 
     def score_group(self, task: str, rollouts: Sequence[str | Sequence[str]]) -> list[Score]:
@@ -240,7 +262,7 @@ class GroupScorer:
         counters = [0] * self.episodes
         self.anchored.load_state_dict({**state["anchored"], "started": counters})
         self.groups_started = state["groups_started"]
-        self._open = []
+        self._open = {}
 
     def close(self) -> None:
         """Close the environments, the real executor and the world model; safe to call twice."""
@@ -248,8 +270,21 @@ class GroupScorer:
         for env in self._envs:
             env.close()
 
+    def _begin(self, slot: int, task: str, group: int) -> str:
+        while len(self._envs) <= slot:
+            self._envs.append(text_env(self._make_env()))
+        observation = _reset(self._envs[slot], task)
+        self.anchored.begin(slot, group)
+        self._open[slot] = _Episode(self._envs[slot], group)
+        return observation
 
-def _text_env(env: Any) -> TextEnv:
+
+def text_env(env: Any) -> TextEnv:
+    """The environment below the wrappers, if a language model can act in it.
+
+    Raises:
+        UnsupportedEnvironmentError: If it has no executor, or takes no text.
+    """
     base = env.unwrapped
     if not isinstance(base, ExecutionEnv):
         raise UnsupportedEnvironmentError(

@@ -14,7 +14,7 @@ from wmrl_gym.envs.mle.catalog import available_task_names, load_task
 from wmrl_gym.envs.mle.choice import TaskChoice, named_tasks
 from wmrl_gym.envs.mle.env import NO_EXECUTION
 from wmrl_gym.envs.mle.executor import make_executor
-from wmrl_gym.envs.mle.pipeline_script import render
+from wmrl_gym.envs.mle.pipeline_script import has_pipelines, render
 from wmrl_gym.envs.mle.pipeline_space import NVEC, choice_features, describe
 from wmrl_gym.envs.mle.table_task import TableTask
 from wmrl_gym.envs.mle.task import Task
@@ -184,7 +184,7 @@ def _as_table(task: Task) -> TableTask:
     Raises:
         TaskError: If it is another kind of task.
     """
-    if isinstance(task, TableTask) and _suits(task):
+    if isinstance(task, TableTask) and has_pipelines(task):
         return task
     raise TaskError(
         f"task {task.name!r} is not one table with one target, which the pipelines of this "
@@ -192,11 +192,7 @@ def _as_table(task: Task) -> TableTask:
     )
 
 
-def _suits(task: TableTask) -> bool:
-    return task.kind in ("binary", "multiclass", "regression") and len(task.targets) == 1
-
-
 def _table_names() -> list[str]:
     """The built-in tasks that pipelines can be written for."""
     tasks = [load_task(name) for name in available_task_names()]
-    return [task.name for task in tasks if isinstance(task, TableTask) and _suits(task)]
+    return [task.name for task in tasks if isinstance(task, TableTask) and has_pipelines(task)]

@@ -50,6 +50,11 @@ def render(choices: Mapping[str, str], task: TableTask) -> str:
     return _Script(choices, task).text()
 
 
+def has_pipelines(task: TableTask) -> bool:
+    """Whether scripts can be written for this kind of task: a table with one target."""
+    return task.kind in ("binary", "multiclass", "regression") and len(task.targets) == 1
+
+
 @lru_cache(maxsize=256)
 def _text_columns(task: TableTask) -> tuple[str, ...]:
     """The feature columns that are not numbers."""

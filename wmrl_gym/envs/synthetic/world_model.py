@@ -13,6 +13,7 @@ from scipy.stats import norm
 from wmrl_gym.envs.synthetic.truth import execute, uniform
 from wmrl_gym.outcomes import Execution, Outcome, Source, WorldModel
 
+DIALS = ("bias", "noise", "drift", "misjudgement", "hacking")
 MOST_BIAS = 0.6
 """Beyond it a crash (0.1) would look better than the worst script that runs (0.35)."""
 
@@ -85,3 +86,18 @@ class SyntheticWorldModel(WorldModel):
             # ppf(0) would be minus infinity.
             score += self.noise * float(norm.ppf(max(uniform(execution, "noise"), 1e-12)))
         return replace(truth, score=float(np.clip(score, 0.0, 1.0)), source=Source.PREDICTED)
+
+
+def synthetic_world_model(name: str) -> SyntheticWorldModel:
+    """The model of that name: `synthetic` or `synthetic:DIAL=VALUE,DIAL=VALUE`.
+
+    Raises:
+        ValueError: If a dial is unknown, or no number.
+    """
+    dials = {}
+    for part in filter(None, name.partition(":")[2].split(",")):
+        dial, _, value = part.partition("=")
+        if dial not in DIALS:
+            raise ValueError(f"world_model={name!r}: {dial!r} is no dial; there are {DIALS}")
+        dials[dial] = float(value)
+    return SyntheticWorldModel(**dials)

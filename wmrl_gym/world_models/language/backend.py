@@ -19,6 +19,7 @@ class Prompt:
     """
 
     system: str
+    """Content of a system message; empty for none but what the chat template adds."""
     shared: str
     """Beginning of the user's turn: the task and what happened so far."""
     own: str
@@ -50,6 +51,8 @@ class Completion:
     text: str = ""
     error: str = ""
     """Why there is none."""
+    tokens: int = 0
+    """Tokens of the text; 0 if the server does not tell."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +127,7 @@ class LanguageBackend(Protocol):
         max_tokens: int,
         schema: Mapping[str, Any] | None = None,
         seed: int | None = None,
+        temperature: float = 0.7,
     ) -> list[Completion]:
         """`[B]` texts.
 
@@ -132,7 +136,10 @@ class LanguageBackend(Protocol):
             max_tokens: Tokens after which a text is cut off.
             schema: JSON schema of a flat object that the text is to follow, if the back end
                 can hold the model to one.
-            seed: Draw from the distribution with this seed; `None` for the likeliest tokens.
+            seed: Draw from the distribution; prompt i with `seed + i` where each has a seed of
+                its own, so that equal prompts get different texts. `None` for the likeliest
+                tokens.
+            temperature: Divides the logits that are drawn from, above 0.
         """
         ...
 

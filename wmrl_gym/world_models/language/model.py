@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -22,6 +23,7 @@ from wmrl_gym.world_models.language.prediction import (
     rung,
 )
 from wmrl_gym.world_models.language.prompts import Question, pose
+from wmrl_gym.world_models.language.reranking import Reranker, Reranking
 from wmrl_gym.world_models.language.tasks import task_facts
 
 ModeName = Literal["expected", "structured", "head", "reason"]
@@ -56,6 +58,9 @@ class LanguageWorldModel(WorldModel):
         min_mass: Least probability that they must have together; for the same modes.
         max_tokens: Tokens of a text that the model writes; for `structured` and `reason`.
         min_outcomes: Real outcomes before `head` predicts anything.
+        rerank: `"pairwise"` or `"listwise"`: the members of a group that are predicted together
+            are then also compared with each other, and the group's calibrated scores are given
+            out in the order of that. Works with back ends that tell probabilities.
         when_down: What becomes of new groups while a model server does not answer:
             `"unscored"` leaves them without a score, `"execute"` has them executed for real.
 
@@ -73,6 +78,7 @@ class LanguageWorldModel(WorldModel):
         min_mass: float = 0.5,
         max_tokens: int = 320,
         min_outcomes: int = _MIN_OUTCOMES,
+        rerank: Reranking | None = None,
         when_down: Literal["unscored", "execute"] = "unscored",
     ) -> None:
         if mode not in MODES:
@@ -84,6 +90,7 @@ class LanguageWorldModel(WorldModel):
         self.backend = backend
         self.mode = mode
         self._mode = _mode(backend, mode, symbols, min_mass, max_tokens, min_outcomes)
+        self._reranker = None if rerank is None else Reranker(backend, rerank, min_mass)
         self._when_down = when_down
         self._durations = Durations()
 
@@ -117,12 +124,29 @@ class LanguageWorldModel(WorldModel):
         questions, real = [], []
         for execution, outcome in zip(executions, outcomes, strict=True):
             # What a gate knows would teach the regression nothing but the gate.
-            found = self._without_model(execution)
-            if isinstance(found, Question) and outcome.score is not None:
-                questions.append(found)
+            question = self.question(execution)
+            if question is not None and outcome.score is not None:
+                questions.append(question)
                 real.append(outcome)
         if questions:
             self._mode.learn(questions, real)
+
+    def question(self, execution: Execution) -> Question | None:
+        """What the model would be asked about `execution`; `None` if it would not be asked."""
+        found = self._without_model(execution)
+        return found if isinstance(found, Question) else None
+
+    def rerank(self, groups: Sequence[Sequence[Execution]]) -> list[Sequence[float] | None]:
+        """Compare the members of groups; one whose score is certain keeps it."""
+        if self._reranker is None:
+            return [None for _ in groups]
+        found = [[self.question(execution) for execution in group] for group in groups]
+        asked = [[one for one in group if one is not None] for group in found]
+        preferences: list[Sequence[float] | None] = []
+        for group, preferred in zip(found, self._reranker.preferences(asked), strict=True):
+            each = iter(preferred)
+            preferences.append([math.nan if one is None else next(each) for one in group])
+        return preferences
 
     def state_dict(self) -> dict[str, Any]:
         """What was learned; the language model itself does not change."""

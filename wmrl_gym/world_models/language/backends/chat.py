@@ -38,12 +38,13 @@ class ChatEncoder:
 
     def __init__(self, tokenizer: Any) -> None:
         self.tokenizer = tokenizer
-        self._templates: dict[tuple[str, ...], str] = {}
+        self._templates: dict[tuple[bool, tuple[str, ...]], str] = {}
 
     def encode(self, prompt: Prompt) -> Encoded:
         """Token ids of `prompt`, up to where the model goes on."""
         texts = [prompt.system, prompt.shared, prompt.own, *(text for _, text in prompt.turns)]
-        parts = _PLACES.split(self._template(tuple(role for role, _ in prompt.turns)))
+        roles = tuple(role for role, _ in prompt.turns)
+        parts = _PLACES.split(self._template(bool(prompt.system), roles))
         ids: list[int] = []
         own = (0, 0)
         for index, part in enumerate(parts):
@@ -82,12 +83,13 @@ class ChatEncoder:
     def _markup(self, text: str) -> list[int]:
         return list(self.tokenizer(text, add_special_tokens=False)["input_ids"]) if text else []
 
-    def _template(self, roles: tuple[str, ...]) -> str:
-        if roles not in self._templates:
-            self._templates[roles] = self._render(roles)
-        return self._templates[roles]
+    def _template(self, has_system: bool, roles: tuple[str, ...]) -> str:
+        key = (has_system, roles)
+        if key not in self._templates:
+            self._templates[key] = self._render(has_system, roles)
+        return self._templates[key]
 
-    def _render(self, roles: Sequence[str]) -> str:
+    def _render(self, has_system: bool, roles: Sequence[str]) -> str:
         """The conversation with a place for each text."""
         system, shared, own = (_PLACE.format(index) for index in range(3))
         later = [
@@ -95,10 +97,13 @@ class ChatEncoder:
         ]
         if not getattr(self.tokenizer, "chat_template", None):
             said = "".join(f"\n\n{turn['content']}" for turn in later)
-            return f"{system}\n\n{shared}{own}{said}\n\n"
+            begun = f"{system}\n\n" if has_system else ""
+            return f"{begun}{shared}{own}{said}\n\n"
         user = {"role": "user", "content": shared + own}
-        rendered = self._apply([{"role": "system", "content": system}, user, *later])
-        if rendered is None or system not in rendered:  # some templates know no system turn
+        first = [{"role": "system", "content": system}] if has_system else []
+        rendered = self._apply([*first, user, *later])
+        # Some templates know no system turn.
+        if has_system and (rendered is None or system not in rendered):
             user = {"role": "user", "content": f"{system}\n\n{shared}{own}"}
             rendered = self._apply([user, *later])
         if rendered is None:

@@ -153,15 +153,29 @@ class _Probe:
         """The answer; the empty string if there is none."""
         try:
             return str(self._ask(messages, limit, **fields)["message"]["content"] or "")
-        except (RequestError, KeyError, TypeError, IndexError):
+        except RequestError as error:
+            self._require_refusal(error)
+            return ""
+        except (KeyError, TypeError, IndexError):
             return ""
 
     def _logprobs(self, count: int, **fields: Any) -> dict[str, float] | None:
         try:
             asked = self._ask(_QUESTION, 1, logprobs=True, top_logprobs=count, **fields)
             return top_logprobs(asked)
-        except (RequestError, KeyError, TypeError, IndexError):
+        except RequestError as error:
+            self._require_refusal(error)
             return None
+        except (KeyError, TypeError, IndexError):
+            return None
+
+    def _require_refusal(self, error: RequestError) -> None:
+        """What a server refuses it does not offer; what it is too slow for it may well offer."""
+        if not error.status:
+            raise WorldModelError(
+                f"{self.transport.url} did not answer while it was tried out ({error}): see "
+                f"whether it is overloaded, or raise deadline_s={self.transport.deadline_s:g}"
+            ) from error
 
     def _prefill(self) -> dict[str, Any] | None:
         begun = "q w e r q w e r q w e r q w"

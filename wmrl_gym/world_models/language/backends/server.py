@@ -24,7 +24,6 @@ from wmrl_gym.world_models.language.backends.transport import RequestError, Tran
 _CHARACTERS_PER_TOKEN = 2.0
 """A careful guess: code has three to four."""
 _BROKEN = (RequestError, KeyError, TypeError, IndexError, ValueError)
-_TEMPERATURE = 0.7
 
 
 class ServerBackend:
@@ -137,21 +136,26 @@ class ServerBackend:
         max_tokens: int,
         schema: Mapping[str, Any] | None = None,
         seed: int | None = None,
+        temperature: float = 0.7,
     ) -> list[Completion]:
         """`[B]` texts, one request each."""
-        fields: dict[str, Any] = {} if seed is None else {"seed": seed, "temperature": _TEMPERATURE}
+        fields: dict[str, Any] = {}
         if schema is not None and self.findings.schema:
             fields["response_format"] = response_format(schema)
 
-        def write(prompt: Prompt) -> Completion:
+        def write(index: int) -> Completion:
+            prompt = prompts[index]
+            drawn = {} if seed is None else {"seed": seed + index, "temperature": temperature}
             try:
-                content = self._ask(prompt, max_tokens, fields)["message"]["content"]
+                choice = self._ask(prompt, max_tokens, {**fields, **drawn})
+                content = str(choice["message"]["content"] or "")
                 # Some servers repeat how the answer was begun.
-                return Completion(str(content or "").removeprefix(prompt.prefill))
+                return Completion(content.removeprefix(prompt.prefill), tokens=_written(choice))
             except _BROKEN as error:
                 return Completion(error=_told(error))
 
-        return self._transport.map(write, prompts, [prompt.label for prompt in prompts])
+        names = [prompt.label for prompt in prompts]
+        return self._transport.map(write, range(len(prompts)), names)
 
     def hidden_states(self, prompts: Sequence[Prompt]) -> list[NDArray[np.float64] | None]:
         """Servers show none."""
@@ -177,8 +181,8 @@ class ServerBackend:
             **(begun or {}),
             **fields,
         }
-        choice: Mapping[str, Any] = self._transport.call("/chat/completions", body)["choices"][0]
-        return choice
+        answer = self._transport.call("/chat/completions", body)
+        return {**answer["choices"][0], "usage": answer.get("usage")}
 
     def _tokens(self, symbol: str) -> list[int]:
         found = self.findings
@@ -188,10 +192,16 @@ class ServerBackend:
 
 
 def _messages(prompt: Prompt) -> list[dict[str, str]]:
-    turns = [("system", prompt.system), ("user", prompt.shared + prompt.own), *prompt.turns]
+    system = [("system", prompt.system)] if prompt.system else []
+    turns = [*system, ("user", prompt.shared + prompt.own), *prompt.turns]
     if prompt.prefill:
         turns.append(("assistant", prompt.prefill))
     return [{"role": role, "content": text} for role, text in turns]
+
+
+def _written(choice: Mapping[str, Any]) -> int:
+    usage = choice["usage"]
+    return int(usage.get("completion_tokens") or 0) if isinstance(usage, dict) else 0
 
 
 def _reading(told: Mapping[str, float], symbols: Sequence[str]) -> Reading:

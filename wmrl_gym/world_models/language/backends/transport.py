@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import random
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 
 from wmrl_gym.errors import MissingDependencyError
@@ -158,7 +160,8 @@ class Transport:
         try:
             return json.loads(content)
         except ValueError as error:
-            raise _Passing(f"{url} answers no JSON: {_excerpt(content)}", 0) from error
+            message = f"{url} answers no JSON: {_excerpt(content)}"
+            raise _Passing(message, response.status_code) from error
 
     def _content(self, response: Any, until: float) -> bytes:
         """The body, which must not take forever nor fill the memory."""
@@ -176,7 +179,19 @@ class _Passing(Exception):
     def __init__(self, message: str, status: int, after: str = "") -> None:
         super().__init__(message)
         self.status = status
-        self.after_s = float(after) if after.isdecimal() else 0.0
+        self.after_s = _seconds(after)
+
+
+def _seconds(after: str) -> float:
+    """Seconds that a `Retry-After` header tells, as a number or as a date; 0 if it tells none."""
+    try:
+        told = float(after)
+    except ValueError:
+        try:
+            told = parsedate_to_datetime(after).timestamp() - time.time()
+        except ValueError:
+            return 0.0
+    return told if 0.0 < told < math.inf else 0.0
 
 
 def _pause(failures: int, after_s: float) -> float:

@@ -91,18 +91,19 @@ class VLLMBackend:
         max_tokens: int,
         schema: Mapping[str, Any] | None = None,
         seed: int | None = None,
+        temperature: float = 0.7,
     ) -> list[Completion]:
         """`[B]` texts."""
         held = None if schema is None else self._structured(json=dict(schema))
-        temperature = 0.0 if seed is None else 0.7
         outputs = self._run(
             prompts,
+            seed,
             max_tokens=max_tokens,
-            temperature=temperature,
-            seed=seed,
+            temperature=0.0 if seed is None else temperature,
             structured_outputs=held,
         )
-        return [Completion(output.outputs[0].text) for output in outputs]
+        said = [output.outputs[0] for output in outputs]
+        return [Completion(one.text, tokens=len(one.token_ids)) for one in said]
 
     def hidden_states(self, prompts: Sequence[Prompt]) -> list[NDArray[np.float64] | None]:
         """The engine shows none."""
@@ -116,12 +117,15 @@ class VLLMBackend:
         """Stop the engine; safe to call twice."""
         self._engine = None
 
-    def _run(self, prompts: Sequence[Prompt], **parameters: Any) -> list[Any]:
+    def _run(
+        self, prompts: Sequence[Prompt], seed: int | None = None, **parameters: Any
+    ) -> list[Any]:
         """`[B]` outputs of the engine, in the order of `prompts`."""
         encoded = [self._encoder.encode(prompt).ids for prompt in prompts]
         order = sorted(range(len(encoded)), key=lambda index: encoded[index])
         inputs = [{"prompt_token_ids": encoded[index]} for index in order]
-        sampling = self._vllm.SamplingParams(**parameters)
+        seeds = [None if seed is None else seed + index for index in order]
+        sampling = [self._vllm.SamplingParams(seed=one, **parameters) for one in seeds]
         outputs = self._engine.generate(inputs, sampling, use_tqdm=False)
         placed = dict(zip(order, outputs, strict=True))
         return [placed[index] for index in range(len(encoded))]

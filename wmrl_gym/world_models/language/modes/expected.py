@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from wmrl_gym.outcomes import Status
+from wmrl_gym.outcomes import Outcome, Status
 from wmrl_gym.world_models.language.backend import LanguageBackend, Prompt, Reading
 from wmrl_gym.world_models.language.prediction import FixedMode, NoPrediction, Prediction, rung
 from wmrl_gym.world_models.language.prompts import Question
@@ -21,6 +22,8 @@ PREFILL = '{"score": '
 CLOSING = "What will happen? Answer with one symbol."
 _ENDINGS = (Status.CRASHED, Status.NO_RESULT)
 """What the first symbols of the scale stand for; the others are positions from 0 to 1."""
+_LIKE = {Status.NO_RESULT: Status.NO_RESULT, Status.INVALID_RESULT: Status.NO_RESULT}
+"""Endings that the second symbol stands for."""
 _LEAST_SYMBOLS = 4
 
 
@@ -55,8 +58,29 @@ class Scale:
         self._symbols = tuple(symbols)
         self._min_mass = min_mass
         positions = np.linspace(0.0, 1.0, len(symbols) - len(_ENDINGS))
-        good = [rung(Status.COMPLETED, float(position)) for position in positions]
-        self._scores = np.array([*(rung(status) for status in _ENDINGS), *good])
+        self._good = np.array([rung(Status.COMPLETED, float(place)) for place in positions])
+        self._scores = np.array([*(rung(status) for status in _ENDINGS), *self._good])
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """The symbols, `K` of them."""
+        return self._symbols
+
+    def target(self, outcome: Outcome) -> NDArray[np.float64]:
+        """`[K]` probabilities that a model should have given to be right about `outcome`.
+
+        The score of a valid submission lies between two symbols; they share it so that the
+        mean is the score.
+        """
+        target = np.zeros(len(self._symbols))
+        if outcome.status is Status.COMPLETED and outcome.score is not None:
+            place = np.interp(outcome.score, self._good, np.arange(len(self._good)))
+            below = min(int(place), len(self._good) - 2) + len(_ENDINGS)
+            target[below + 1] = place - (below - len(_ENDINGS))
+            target[below] = 1.0 - target[below + 1]
+        else:
+            target[_ENDINGS.index(_LIKE.get(outcome.status, Status.CRASHED))] = 1.0
+        return target
 
     @property
     def question(self) -> str:
@@ -113,7 +137,11 @@ class ExpectedMode(FixedMode):
 
     def predict(self, questions: Sequence[Question]) -> list[Prediction | NoPrediction]:
         """`[B]` predictions in one call."""
-        asked = self._scale.question
-        return self._scale.read(
-            [question.asking(asked, CLOSING, prefill=self._scale.prefill) for question in questions]
-        )
+        return self._scale.read(symbol_prompts(self._scale, questions))
+
+
+def symbol_prompts(scale: Scale, questions: Sequence[Question]) -> list[Prompt]:
+    """`[B]` prompts that a symbol of `scale` answers."""
+    return [
+        question.asking(scale.question, CLOSING, prefill=scale.prefill) for question in questions
+    ]

@@ -1,0 +1,186 @@
+"""Success rates from a tenth of real episodes and a world model for the rest.
+
+OMP_NUM_THREADS=1 python benchmarks/success_estimate.py [--out FILE] [--tasks reach push ...]
+
+For each task of `WMRL-VLA-State-v0` a dynamics ensemble learns from episodes of the expert at
+several skills. Policies cloned from the expert, with more or less noise, then play 200 episodes
+twice from the same starts: for real, and imagined by the model, closed loop. Over and over a
+tenth of the pairs are drawn as anchors, whose real outcome may be looked at; the mean of all 200
+real outcomes is what has to be estimated. Root mean square errors of
+
+- the anchors' mean alone;
+- the model's mean alone;
+- an isotonic map fitted to the anchors and applied to the others;
+- the prediction-powered estimate (`correction/mean_estimate.py`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import torch
+from torch import nn
+
+from wmrl_gym.correction import IsotonicDebiaser
+from wmrl_gym.correction.mean_estimate import prediction_powered_mean
+from wmrl_gym.envs.vla.policies import ExpertPolicy
+from wmrl_gym.envs.vla.rollouts import Start
+from wmrl_gym.envs.vla.rollouts import play as play_real
+from wmrl_gym.episodes import EpisodeRecord
+from wmrl_gym.world_models.dynamics import EnsembleDynamics, Validity, imagine, skill_correlation
+
+SKILLS = (1.0, 0.9, 0.8, 0.6, 0.4)
+NOISE = (0.0, 0.3, 0.6, 0.9, 1.3)
+EPISODES_PER_SKILL, PAIRS_PER_POLICY = 40, 40
+ANCHOR_SHARE, RESAMPLES = 0.1, 1000
+
+
+class Cloned:
+    """A perceptron cloned from the expert's successes, with noise that a row keeps."""
+
+    def __init__(self, network: nn.Module, noise: float, rng: np.random.Generator) -> None:
+        self.network, self.noise, self.rng = network, noise, rng
+
+    def actions(self, observations: np.ndarray) -> np.ndarray:
+        """`[B, D]` -> `[B, 7]`."""
+        with torch.inference_mode():
+            meant = self.network(torch.from_numpy(observations)).numpy()
+        disturbed = meant + self.noise * self.rng.normal(size=meant.shape)
+        return np.clip(disturbed, -1.0, 1.0).astype(np.float32)
+
+    def act(self, observations: Any) -> np.ndarray:
+        """`[B, 1, 7]`; see `VLAPolicy`."""
+        return self.actions(np.asarray(observations, np.float32))[:, None]
+
+
+def clone(episodes: Sequence[EpisodeRecord], updates: int = 1500) -> nn.Module:
+    """Clone whoever succeeded."""
+    torch.manual_seed(0)
+    good = [episode for episode in episodes if episode.success_once]
+    states = torch.from_numpy(np.concatenate([e.observations[:-1] for e in good]))
+    actions = torch.from_numpy(np.concatenate([e.actions for e in good]))
+    mean, spread = states.mean(0), states.std(0).clamp(min=1e-3)
+    body = nn.Sequential(
+        nn.Linear(states.shape[1], 128),
+        nn.SiLU(),
+        nn.Linear(128, 128),
+        nn.SiLU(),
+        nn.Linear(128, actions.shape[1]),
+    )
+    optimizer = torch.optim.Adam(body.parameters(), 2e-3)
+    scaled = ((states - mean) / spread).clamp(-5, 5)
+    for _ in range(updates):
+        rows = torch.randint(len(scaled), (256,))
+        loss = nn.functional.mse_loss(body(scaled[rows]), actions[rows])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+    class Scaled(nn.Module):
+        def forward(self, observations: torch.Tensor) -> torch.Tensor:
+            return body(((observations - mean) / spread).clamp(-5, 5))
+
+    return Scaled()
+
+
+def errors(
+    predicted: np.ndarray, true: np.ndarray, rng: np.random.Generator
+) -> dict[str, np.ndarray]:
+    """`[RESAMPLES]` errors of each estimate of the mean of `true`."""
+    count = round(ANCHOR_SHARE * len(true))
+    found: dict[str, list[float]] = {
+        name: [] for name in ("anchors", "model", "isotonic", "prediction_powered")
+    }
+    for _ in range(RESAMPLES):
+        order = rng.permutation(len(true))
+        anchors, others = order[:count], order[count:]
+        debiaser = IsotonicDebiaser(min_pairs=count)
+        mapped = debiaser.partial_fit(predicted[anchors], true[anchors]).transform(predicted)
+        powered = prediction_powered_mean(predicted[others], predicted[anchors], true[anchors])
+        found["anchors"].append(true[anchors].mean())
+        found["model"].append(predicted.mean())
+        found["isotonic"].append((true[anchors].sum() + mapped[others].sum()) / len(true))
+        found["prediction_powered"].append(powered.value)
+    return {name: np.array(values) - true.mean() for name, values in found.items()}
+
+
+def study(task: str) -> dict[str, Any]:
+    started = time.process_time()
+    envs: list[Any] = [
+        gym.make("wmrl_gym:WMRL-VLA-State-v0", task=task).unwrapped for _ in range(8)
+    ]
+    rng = np.random.default_rng(0)
+    episodes: list[EpisodeRecord] = []
+    for number, skill in enumerate(SKILLS):
+        first = 1000 * number
+        starts = [Start(task, first + index) for index in range(EPISODES_PER_SKILL)]
+        label = f"expert {skill:g}"
+        episodes += play_real(
+            envs,
+            lambda batch, skill=skill: ExpertPolicy(batch, skill=skill, rng=rng),
+            starts,
+            label=label,
+        )
+    network = clone(episodes)
+    interleaved = [episodes[k] for k in np.random.default_rng(1).permutation(len(episodes))]
+    model = EnsembleDynamics(episodes[0].observations.shape[1], 7).fit(interleaved)
+    real: list[EpisodeRecord] = []
+    scores = []
+    for number, noise in enumerate(NOISE):
+        first = 100_000 + 1000 * number
+        starts = [Start(task, first + index) for index in range(PAIRS_PER_POLICY)]
+        policy = Cloned(network, noise, np.random.default_rng([number, 0]))
+        played = list(play_real(envs, lambda batch, p=policy: p, starts, label=f"noise {noise}"))
+        dreamed = Cloned(network, noise, np.random.default_rng([number, 1]))
+        horizon = max(episode.length for episode in played)
+        first_states = np.stack([episode.observations[0] for episode in played])
+        scores.append(imagine(model, first_states, dreamed.actions, horizon=horizon).scores)
+        real += played
+    predicted = np.concatenate(scores)
+    true = np.array([episode.success_once for episode in real], dtype=np.float64)
+    rmse = {
+        name: float(np.sqrt(np.mean(each**2)))
+        for name, each in errors(predicted, true, np.random.default_rng(2)).items()
+    }
+    rates = [
+        [float(v[k : k + PAIRS_PER_POLICY].mean()) for v in (true, predicted)]
+        for k in range(0, len(true), PAIRS_PER_POLICY)
+    ]
+    return {
+        "task": task,
+        "pairs": len(true),
+        "real_success": float(true.mean()),
+        "model_success": float(predicted.mean()),
+        "by_policy_real_and_model": rates,
+        "validity": vars(Validity.of(predicted, true)),
+        "skill_correlation": skill_correlation(predicted, true, [e.policy for e in real]),
+        "rmse": rmse,
+        "relative_to_anchors": {n: value / rmse["anchors"] for n, value in rmse.items()},
+        "cpu_s": time.process_time() - started,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tasks", nargs="+", default=["reach", "push", "button", "drawer"])
+    parser.add_argument(
+        "--out", type=Path, default=Path("benchmarks/results/success_estimate.json")
+    )
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    found = []
+    for task in arguments.tasks:
+        found.append(study(task))
+        print(json.dumps(found[-1], indent=2), flush=True)
+    arguments.out.write_text(json.dumps({"tasks": found}, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

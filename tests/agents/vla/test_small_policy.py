@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+import torch
+from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+import wmrl_gym  # noqa: F401  # registers the ids
+from wmrl_gym.agents import GRPO
+from wmrl_gym.agents.vla import (
+    SmallVLAPolicy,
+    clone,
+    demonstrate,
+    for_policy,
+    policy_arguments,
+)
+from wmrl_gym.agents.vla.inputs import WORDS, word_ids
+from wmrl_gym.envs.vla.expert import Expert
+from wmrl_gym.envs.vla.rollouts import Start, play
+from wmrl_gym.errors import UnsupportedEnvironmentError
+
+
+def make_bare() -> Any:
+    return gym.make(
+        "WMRL-VLA-v0",
+        tasks=["reach"],
+        image_size=64,
+        wrist_camera=False,
+        render_profile="fast",
+        horizon=48,
+    )
+
+
+def make() -> gym.Env[Any, Any]:
+    return for_policy(make_bare())
+
+
+def make_model(envs: int = 4) -> GRPO:
+    vector = SyncVectorEnv([make] * envs, autoreset_mode=AutoresetMode.DISABLED)
+    return GRPO(
+        "MultiInputPolicy",
+        vector,
+        group_size=envs,
+        groups_per_batch=1,
+        policy_kwargs=policy_arguments(),
+        seed=0,
+        device="cpu",
+    )
+
+
+def expert(env: Any) -> Any:
+    return Expert(env.simulation).act
+
+
+def test_words_are_hashed_alike_everywhere() -> None:
+    ids = word_ids("Push the RED cube, please.")
+    assert ids.shape == (WORDS,)
+    assert (ids > 0).sum() == 5
+    np.testing.assert_array_equal(ids, word_ids("push the red cube please"))
+    assert len(set(ids[:5].tolist())) == 5
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*is different from the unwrapped version")
+def test_environment_passes_the_check() -> None:
+    env = make()
+    check_env(env, skip_render_check=True)
+    env.close()
+
+
+@pytest.mark.slow
+def test_instruction_and_picture_both_matter() -> None:
+    torch.manual_seed(0)
+    model = make_model(2)
+    env = make()
+    observation, _ = env.reset(seed=0)
+    with torch.no_grad():
+        batch = {key: torch.as_tensor(value)[None] for key, value in observation.items()}
+        base = model.policy.extract_features(batch)
+        for key in batch:
+            other = {**batch, key: torch.flip(batch[key], dims=[-1])}
+            if key == "instruction":  # the bag of words does not know their order
+                other[key] = torch.as_tensor(word_ids("stack everything"))[None]
+            assert not torch.allclose(model.policy.extract_features(other), base)
+    env.close()
+
+
+@pytest.mark.slow
+def test_cloned_policy_reaches_what_it_is_told_to() -> None:
+    demonstrations = demonstrate(make(), expert, episodes=60)
+    assert demonstrations.success > 0.9
+    assert demonstrations.tokens.shape == (len(demonstrations), 56)
+    model = make_model()
+    assert 300_000 < sum(p.numel() for p in model.policy.parameters()) < 2_000_000
+    losses = clone(model.policy, demonstrations, epochs=6, seed=0)
+    assert losses[-1] < 0.7 * losses[0]
+    starts = [Start("reach", number) for number in range(1000, 1020)]
+    bare = [make_bare().unwrapped for _ in range(5)]
+    cloned = list(play(bare, lambda envs: SmallVLAPolicy(model), starts))
+    random = list(play(bare, lambda envs: SmallVLAPolicy(make_model(2)), starts))
+    assert sum(e.success_once for e in cloned) >= sum(e.success_once for e in random) + 5
+
+
+@pytest.mark.slow
+def test_grpo_trains_the_same_policy() -> None:
+    model = make_model()
+    before = [parameter.clone() for parameter in model.policy.parameters()]
+    model.learn(total_timesteps=1)
+    assert model.groups_done == 1
+    assert all(torch.isfinite(parameter).all() for parameter in model.policy.parameters())
+    if any(episode["r"] for episode in model.ep_info_buffer or []):  # a group without any
+        after = list(model.policy.parameters())  # success gives no gradient
+        assert any(not torch.equal(a, b) for a, b in zip(after, before, strict=True))
+
+
+def test_other_observations_are_refused() -> None:
+    with pytest.raises(UnsupportedEnvironmentError, match="image, state and instruction"):
+        for_policy(gym.make("Pendulum-v1"))
+    with pytest.raises(UnsupportedEnvironmentError, match="no action bins"):
+        demonstrate(gym.make("Pendulum-v1"), expert, episodes=1)

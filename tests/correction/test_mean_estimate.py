@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from wmrl_gym.correction.mean_estimate import prediction_powered_mean
+
+
+def test_by_hand() -> None:
+    # Anchors: true mean 1/2, predicted mean 0.5; others predicted 0.6 on average, 4 of 6 episodes.
+    # cov = 0.05, var = 0.01 over the anchors: lambda = 5. 0.5 + 5 * 4/6 (0.6 - 0.5).
+    found = prediction_powered_mean([0.5, 0.7, 0.8, 0.4], [0.6, 0.4], [1.0, 0.0])
+    assert found.power == pytest.approx(5.0)
+    assert found.value == pytest.approx(0.5 + 5 * 4 / 6 * 0.1)
+    # r - m c with m = 10/3: -1 and -4/3; variance 1/18, over 2; others' variance 1/30 over 4.
+    expected = 1 / 36 + (100 / 9) / 30 / 4
+    assert found.standard_error == pytest.approx(expected**0.5)
+
+
+def test_the_power_is_that_of_least_variance() -> None:
+    rng = np.random.default_rng(0)
+    c = rng.random(200)
+    r = 0.5 * c + 0.1 * rng.normal(size=200)
+    others = rng.random(1000)
+    best = prediction_powered_mean(others, c, r)
+    assert best.power == pytest.approx(0.5, abs=0.05)
+    for power in np.linspace(0, 1, 11):
+        other = prediction_powered_mean(others, c, r, power=float(power))
+        assert best.standard_error <= other.standard_error * 1.001
+
+
+def test_power_0_is_the_mean_of_the_anchors_and_no_others_neither() -> None:
+    anchors = [1.0, 0.0, 1.0]
+    assert prediction_powered_mean([0.9], [0.1, 0.5, 0.3], anchors, power=0.0).value == 2 / 3
+    assert prediction_powered_mean([], [0.1, 0.5, 0.3], anchors).value == 2 / 3
+    assert prediction_powered_mean([0.4], [0.3, 0.3, 0.3], anchors).power == 0.0
+
+
+def test_unbiased_and_as_certain_as_it_says_even_for_a_biased_model() -> None:
+    rng = np.random.default_rng(1)
+    errors, said, plain = [], [], []
+    for _ in range(1500):
+        truth = rng.random(100) < 0.4
+        predicted = 0.3 * truth + 0.2 + 0.1 * rng.random(100)  # far too high for failures
+        found = prediction_powered_mean(predicted[20:], predicted[:20], truth[:20])
+        errors.append(found.value - 0.4)
+        said.append(found.standard_error)
+        plain.append(truth[:20].mean() - 0.4)
+    assert abs(np.mean(errors)) < 4 * np.std(errors) / 1500**0.5
+    assert np.mean(said) == pytest.approx(np.std(errors), rel=0.15)
+    assert np.std(errors) < 0.7 * np.std(plain)
+
+
+def test_useless_predictions_cost_next_to_nothing() -> None:
+    rng = np.random.default_rng(2)
+    errors, plain = [], []
+    for _ in range(1500):
+        truth, predicted = rng.random(100) < 0.4, rng.random(100)
+        found = prediction_powered_mean(predicted[20:], predicted[:20], truth[:20])
+        errors.append(found.value - 0.4)
+        plain.append(truth[:20].mean() - 0.4)
+    assert np.std(errors) < 1.1 * np.std(plain)
+
+
+def test_bad_input_is_named() -> None:
+    with pytest.raises(ValueError, match="at least one anchor"):
+        prediction_powered_mean([0.5], [], [])
+    with pytest.raises(ValueError, match="lengths differ"):
+        prediction_powered_mean([0.5], [0.1], [0.0, 1.0])
+    with pytest.raises(ValueError, match="power=-1"):
+        prediction_powered_mean([0.5], [0.1], [0.0], power=-1)
+    with pytest.raises(ValueError, match="NaN"):
+        prediction_powered_mean([np.nan], [0.1], [0.0])
+    assert np.isnan(prediction_powered_mean([0.5], [0.1], [0.0]).standard_error)

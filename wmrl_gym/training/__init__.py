@@ -1,0 +1,1 @@
+"""A training run: its configuration, directory, batches, and the true score of its policy."""

@@ -1,0 +1,95 @@
+"""Short stretches of episodes, drawn for training."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from wmrl_gym.episodes import EpisodeRecord
+
+_LIKELY_SUCCESS = 0.25
+"""Share of the windows drawn to hold a success, of which few would be seen otherwise."""
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """A batch of stretches of H steps; those that an episode's end cuts short are masked."""
+
+    states: torch.Tensor
+    """`[..., H + 1, D]`."""
+    actions: torch.Tensor
+    """`[..., H, A]`."""
+    rewards: torch.Tensor
+    """`[..., H]`."""
+    meanings: torch.Tensor
+    """`[..., H, 2]` 0 or 1: success and termination after each step."""
+    mask: torch.Tensor
+    """`[..., H]` bool: steps that belong to the episode."""
+
+
+class WindowSampler:
+    """The steps of some episodes, end to end on a device, from which windows are drawn.
+
+    Args:
+        episodes: `[N]` episodes, N >= 1.
+        chunk: H, steps of a window.
+        device: Where the arrays live.
+    """
+
+    def __init__(self, episodes: Sequence[EpisodeRecord], chunk: int, device: str) -> None:
+        self.chunk = chunk
+        lengths = np.array([episode.length for episode in episodes])
+        self._first = np.cumsum(lengths) - lengths
+        self._episode = np.repeat(np.arange(len(episodes)), lengths)
+        self._end = torch.from_numpy((self._first + lengths)[self._episode]).to(device)
+        meanings = [episode.meanings for episode in episodes]
+        self._successes = np.flatnonzero(np.concatenate(meanings)[:, 0])
+        self._states = _joined([e.observations[:-1] for e in episodes], device)
+        self._next_states = _joined([e.observations[1:] for e in episodes], device)
+        self._actions = _joined([e.actions for e in episodes], device)
+        self._rewards = _joined([e.rewards for e in episodes], device)
+        self._meanings = _joined(meanings, device)
+
+    @property
+    def steps(self) -> int:
+        """Steps of all episodes."""
+        return len(self._episode)
+
+    def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Windows:
+        """Windows of `shape` that start at steps drawn at random."""
+        starts = rng.integers(self.steps, size=shape)
+        if len(self._successes):
+            hit = rng.choice(self._successes, size=shape)
+            before = np.maximum(hit - rng.integers(self.chunk, size=shape), self._first_of(hit))
+            starts = np.where(rng.random(shape) < _LIKELY_SUCCESS, before, starts)
+        return self.at(starts)
+
+    def every(self, count: int) -> Windows:
+        """`[N]` windows that start evenly over all steps, at most `count` of them."""
+        return self.at(np.linspace(0, self.steps - 1, min(count, self.steps)).astype(np.int64))
+
+    def at(self, starts: npt.NDArray[np.int64]) -> Windows:
+        """Windows `[...]` from the steps with the numbers `starts`, `[...]`."""
+        first = torch.from_numpy(starts).to(self._states.device)
+        wanted = first[..., None] + torch.arange(self.chunk, device=first.device)
+        end = self._end[first][..., None]
+        index = torch.minimum(wanted, end - 1)
+        return Windows(
+            states=torch.cat([self._states[first][..., None, :], self._next_states[index]], dim=-2),
+            actions=self._actions[index],
+            rewards=self._rewards[index],
+            meanings=self._meanings[index],
+            mask=wanted < end,
+        )
+
+    def _first_of(self, steps: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        first: npt.NDArray[np.int64] = self._first[self._episode[steps]]
+        return first
+
+
+def _joined(arrays: Sequence[npt.NDArray[np.generic]], device: str) -> torch.Tensor:
+    return torch.from_numpy(np.concatenate(arrays).astype(np.float32)).to(device)
