@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import tyro
 
+from wmrl_gym.cli.benchmark import Benchmark
 from wmrl_gym.cli.calibrate import Calibrate
 from wmrl_gym.cli.collect import Collect
 from wmrl_gym.cli.doctor import Doctor
@@ -54,6 +55,7 @@ _Command = (
     | Annotated[Grade, tyro.conf.subcommand("grade")]
     | Annotated[GradeSample, tyro.conf.subcommand("grade-sample")]
     | Annotated[Serve, tyro.conf.subcommand("serve")]
+    | Annotated[Benchmark, tyro.conf.subcommand("benchmark")]
     | Annotated[Report, tyro.conf.subcommand("report")]
     | Annotated[Doctor, tyro.conf.subcommand("doctor")]
     | _Tasks

@@ -133,7 +133,7 @@ class RecordTrajectories(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs)
     Raises:
         ValueError: If nothing can be appended at `path`.
 
-    Example:
+    Examples:
         >>> import gymnasium as gym, tempfile
         >>> from wmrl_gym.interchange import RecordTrajectories, read_trajectories
         >>> file = tempfile.NamedTemporaryFile(suffix=".jsonl")

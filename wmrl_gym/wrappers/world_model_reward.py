@@ -86,7 +86,7 @@ class WorldModelRewardWrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructor
             model could serve.
         ValueError: If an argument is out of its range, or is for another kind of environment.
 
-    Example:
+    Examples:
         >>> import gymnasium as gym
         >>> import wmrl_gym
         >>> env = gym.make("WMRL-MLE-Pipeline-v0", tasks=["wine-cultivar"])

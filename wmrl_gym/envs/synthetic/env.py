@@ -32,7 +32,7 @@ class SyntheticEnv(ExecutionEnv[Observation, NDArray[np.float32]]):
     Raises:
         ValueError: If a task is unknown.
 
-    Example:
+    Examples:
         >>> env = SyntheticEnv(tasks=["tin"])
         >>> observation, info = env.reset(seed=0)
         >>> round(env.step(np.array([-1.0, 0.3, 0.0], dtype=np.float32))[1], 3)

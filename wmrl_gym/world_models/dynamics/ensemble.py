@@ -182,17 +182,11 @@ class EnsembleDynamics:
             raise ValueError(f"{len(states)} observations came with {len(commands)} actions")
         network, scaling = self._trained()
         with torch.inference_mode():
-            members = self._arguments["members"]
-            step = network.step(
-                states.expand(members, *states.shape),
-                commands.expand(members, *commands.shape),
-                scaling,
-            )
+            step = network.step(states[None], commands[None], scaling)
             mean = step.states.mean(dim=0)
             # A mean of equal numbers may differ from them in the last bit.
             following = scaling.clamp(torch.where(scaling.moving, mean, states))
-            judged = following.expand(members, *following.shape)
-            logits = network.judge(judged, scaling) + scaling.log_odds
+            logits = network.judge(following[None], scaling) + scaling.log_odds
             meaning = logits.sigmoid().mean(dim=0)
             rewards = step.rewards.mean(dim=0) * scaling.reward_spread + scaling.reward_mean
             numbers = torch.stack(

@@ -34,8 +34,8 @@ class MemberMLP(nn.Module):
             self.biases.append(nn.Parameter(torch.zeros((members, 1, following))))
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        """`[M, B, in]` -> `[M, B, out]`."""
-        values = inputs
+        """`[M, B, in]`, or `[1, B, in]` for all members alike -> `[M, B, out]`."""
+        values = inputs.expand(len(self.weights[0]), -1, -1)
         for index, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
             values = torch.baddbmm(bias, functional.silu(values) if index else values, weight)
         return values
@@ -82,7 +82,7 @@ class DynamicsNetwork(nn.Module):
         )
 
     def step(self, states: torch.Tensor, actions: torch.Tensor, scaling: Scaling) -> MemberStep:
-        """One step from `[M, B, D]` states under `[M, B, A]` actions."""
+        """One step from `[M, B, D]` states under `[M, B, A]` actions; M may be 1 as above."""
         inputs = torch.cat([scaling.scale(states), scaling.scale_actions(actions)], dim=-1)
         output = self.motion(inputs)
         return MemberStep(states + output[..., :-1] * scaling.step, output[..., -1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -67,7 +68,7 @@ class Scaling:
             log_odds=torch.stack([torch.zeros(()), share.logit()]),
         )
 
-    @property
+    @cached_property
     def moving(self) -> torch.Tensor:
         """`[D]` bool: dimensions that steps change."""
         return self.step > 0.0
