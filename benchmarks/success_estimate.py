@@ -4,9 +4,9 @@ OMP_NUM_THREADS=1 python benchmarks/success_estimate.py [--out FILE] [--tasks re
 
 For each task of `WMRL-VLA-State-v0` a dynamics ensemble learns from episodes of the expert at
 several skills. Policies cloned from the expert, with more or less noise, then play 200 episodes
-twice from the same starts: for real, and imagined by the model, closed loop. Over and over a
-tenth of the pairs are drawn as anchors, whose real outcome may be looked at; the mean of all 200
-real outcomes is what has to be estimated. Root mean square errors of
+twice, from the same starts and with the same noise: for real, and imagined by the model, closed
+loop. Over and over a tenth of the pairs are drawn as anchors, whose real outcome may be looked
+at; the mean of all 200 real outcomes is what has to be estimated. Root mean square errors of
 
 - the anchors' mean alone;
 - the model's mean alone;
@@ -39,20 +39,27 @@ from wmrl_gym.world_models.dynamics import EnsembleDynamics, Validity, imagine, 
 SKILLS = (1.0, 0.9, 0.8, 0.6, 0.4)
 NOISE = (0.0, 0.3, 0.6, 0.9, 1.3)
 EPISODES_PER_SKILL, PAIRS_PER_POLICY = 40, 40
-ANCHOR_SHARE, RESAMPLES = 0.1, 1000
+ANCHOR_SHARE, RESAMPLES, LONGEST = 0.1, 1000, 1000
 
 
 class Cloned:
-    """A perceptron cloned from the expert's successes, with noise that a row keeps."""
+    """A perceptron cloned from the expert's successes, disturbed in a way that each episode keeps.
 
-    def __init__(self, network: nn.Module, noise: float, rng: np.random.Generator) -> None:
-        self.network, self.noise, self.rng = network, noise, rng
+    Args:
+        network: The perceptron.
+        bias: `[B, 7]` that is added in every step.
+        noise: `[B, H, 7]` that is added in each.
+    """
+
+    def __init__(self, network: nn.Module, bias: np.ndarray, noise: np.ndarray) -> None:
+        self.network, self.disturbance, self.steps = network, bias[:, None] + noise, 0
 
     def actions(self, observations: np.ndarray) -> np.ndarray:
         """`[B, D]` -> `[B, 7]`."""
         with torch.inference_mode():
             meant = self.network(torch.from_numpy(observations)).numpy()
-        disturbed = meant + self.noise * self.rng.normal(size=meant.shape)
+        disturbed = meant + self.disturbance[:, self.steps]
+        self.steps += 1
         return np.clip(disturbed, -1.0, 1.0).astype(np.float32)
 
     def act(self, observations: Any) -> np.ndarray:
@@ -88,6 +95,13 @@ def clone(episodes: Sequence[EpisodeRecord], updates: int = 1500) -> nn.Module:
             return body(((observations - mean) / spread).clamp(-5, 5))
 
     return Scaled()
+
+
+def disturbances(noise: float, number: int) -> tuple[np.ndarray, np.ndarray]:
+    """`[B, 7]` and `[B, H, 7]` of a policy."""
+    rng = np.random.default_rng([number, 7])
+    bias = 0.5 * noise * rng.normal(size=(PAIRS_PER_POLICY, 7))
+    return bias, noise * rng.normal(size=(PAIRS_PER_POLICY, LONGEST, 7))
 
 
 def errors(
@@ -134,14 +148,22 @@ def study(task: str) -> dict[str, Any]:
     real: list[EpisodeRecord] = []
     scores = []
     for number, noise in enumerate(NOISE):
-        first = 100_000 + 1000 * number
-        starts = [Start(task, first + index) for index in range(PAIRS_PER_POLICY)]
-        policy = Cloned(network, noise, np.random.default_rng([number, 0]))
-        played = list(play_real(envs, lambda batch, p=policy: p, starts, label=f"noise {noise}"))
-        dreamed = Cloned(network, noise, np.random.default_rng([number, 1]))
-        horizon = max(episode.length for episode in played)
+        bias, steps = disturbances(noise, number)
+        starts = [Start(task, 100_000 + 1000 * number + row) for row in range(PAIRS_PER_POLICY)]
+        rows = iter(range(0, PAIRS_PER_POLICY, len(envs)))
+
+        def policy(batch: Any, rows=rows, bias=bias, steps=steps) -> Cloned:
+            first = next(rows)
+            last = first + len(batch)
+            return Cloned(network, bias[first:last], steps[first:last])
+
+        played = list(play_real(envs, policy, starts, label=f"noise {noise}"))
         first_states = np.stack([episode.observations[0] for episode in played])
-        scores.append(imagine(model, first_states, dreamed.actions, horizon=horizon).scores)
+        dreamed = Cloned(network, bias, steps).actions
+        horizon = max(episode.length for episode in played)
+        # No early ends: the rows, and with them the noise of each, stay the same.
+        rollout = imagine(model, first_states, dreamed, horizon=horizon, threshold=2.0)
+        scores.append(rollout.scores)
         real += played
     predicted = np.concatenate(scores)
     true = np.array([episode.success_once for episode in real], dtype=np.float64)

@@ -98,7 +98,7 @@ def weighted_loss(losses: TensorDictBase, weight: torch.Tensor) -> torch.Tensor:
     """
     # A copy of the objective under another shape would be broadcast to [N, N] in silence.
     objective = losses["loss_objective"].reshape(-1)
-    total = (weight.reshape(objective.shape) * objective).mean()
+    total: torch.Tensor = (weight.reshape(objective.shape) * objective).mean()
     for name, loss in losses.items():
         if name.startswith("loss_") and name != "loss_objective":
             total = total + loss.mean()
