@@ -39,8 +39,8 @@ HORIZON = 100
 NOISE = (0.0, 0.2, 0.4, 0.7, 1.0)
 """Of the five policies that are recorded, as standard deviation of their actions and biases."""
 EPISODES, MEASURED, N = 180, 80, 640
-BATCHES = (1, 64, 256, 1024)
-ROUNDS = 40
+BATCHES = (1, 64, 256)
+ROUNDS = 15
 
 
 def make_env() -> Any:

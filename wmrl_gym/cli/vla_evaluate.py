@@ -87,8 +87,9 @@ class EvaluateVLA(VLAEpisodes):
         if self.agent == "random":
             return policies.RandomPolicy(len(envs), rng)
         if self.policy is not None:
-            space = envs[0].observation_space
-            return policies.StableBaselinesPolicy(self.policy, observation_space=space)
+            from wmrl_gym.agents.vla import saved_policy
+
+            return saved_policy(self.policy, observation_space=envs[0].observation_space)
         return policies.ExpertPolicy(envs, skill=self.skill, rng=rng)
 
     def _save_video(self, episode: EpisodeRecord) -> None:

@@ -1,7 +1,7 @@
 """A world model that learns from the real executions of the run itself.
 
 It ships no weights: until it has seen enough outcomes it is not `ready` and everything runs
-for real. Then two forests predict how an execution ends and what it scores, from the numbers
+for real. Then forests predict how an execution ends and what it scores, from the numbers
 that the environment gives (`Execution.features`) and from what the script mentions. On
 random pipelines for tabular tasks this split ranks the members of a group better than one
 forest for the score, since a crash and a poor result have different causes.
@@ -30,8 +30,8 @@ Array = NDArray[np.float64]
 
 _SHORTEST_S = 1e-3
 _MOST_NAMES = 1000
-_WEIGHT_OF_SECONDS = 0.1
-"""Scale of log seconds beside the probabilities, so that a split is made for the ending first."""
+_TREES_FOR_SECONDS = 10
+"""Durations are rough anyway."""
 
 
 class SurrogateWorldModel(LearnedWorldModel):
@@ -80,7 +80,7 @@ class SurrogateWorldModel(LearnedWorldModel):
         return [_describe(execution) for execution in executions]
 
     def fit(self, examples: Sequence[Example]) -> _Forests:
-        """Two forests, for the ending and for the score."""
+        """Forests for the ending, for the score, and for the duration."""
         return _Forests(examples, self.n_estimators, self.seed)
 
 
@@ -96,8 +96,9 @@ class _Forests:
         seconds = np.array([max(example.seconds, _SHORTEST_S) for example in examples])
         one_hot = np.eye(len(STATUSES))[status]
         self.mean_score = one_hot.T @ score / np.maximum(one_hot.sum(axis=0), 1.0)
-        ends = np.column_stack([one_hot, _WEIGHT_OF_SECONDS * np.log(seconds)])
-        self.ends = _forest(n_estimators, seed).fit(inputs, ends)
+        self.ends = _forest(n_estimators, seed).fit(inputs, one_hot)
+        # Apart from the ending: a duration that was measured again would change every score.
+        self.seconds = _forest(_TREES_FOR_SECONDS, seed).fit(inputs, np.log(seconds))
         done = status == COMPLETED
         self.scores: ExtraTreesRegressor | None = None
         if done.any():
@@ -106,8 +107,7 @@ class _Forests:
     def predict(self, features: Sequence[Mapping[str, float]]) -> list[Outcome]:
         """`[B]` outcomes."""
         inputs = _matrix(self.names, features)
-        ends = self.ends.predict(inputs)
-        probabilities, seconds = ends[:, :-1], np.exp(ends[:, -1] / _WEIGHT_OF_SECONDS)
+        probabilities, seconds = self.ends.predict(inputs), np.exp(self.seconds.predict(inputs))
         score_by_status = np.tile(self.mean_score, (len(inputs), 1))
         if self.scores is not None:
             score_by_status[:, COMPLETED] = self.scores.predict(inputs)

@@ -48,10 +48,9 @@ class ActionBins(gym.ActionWrapper[Any, NDArray[np.int64], NDArray[Any]], Record
 
     def action(self, action: ArrayLike) -> NDArray[Any]:
         """The values that `[n]` tokens stand for, in the shape of the `Box`."""
-        share = np.asarray(action, dtype=np.float64).reshape(self._box.shape) / (self.bins - 1)
-        low, high = self._box.low.astype(np.float64), self._box.high.astype(np.float64)
-        values: NDArray[Any] = (low + share * (high - low)).astype(self._box.dtype)
-        return values
+        box = self._box
+        tokens = np.asarray(action).reshape(box.shape)
+        return values_of(tokens, self.bins, low=box.low, high=box.high).astype(box.dtype)
 
     def encode(self, values: ArrayLike) -> NDArray[np.int64]:
         """The `[n]` tokens nearest to values in the shape of the `Box`; outside it, its ends'."""
@@ -60,3 +59,20 @@ class ActionBins(gym.ActionWrapper[Any, NDArray[np.int64], NDArray[Any]], Record
         share = (clipped - box.low) / (box.high.astype(np.float64) - box.low)
         tokens: NDArray[np.int64] = np.rint(share * (self.bins - 1)).astype(np.int64)
         return tokens.reshape(-1)
+
+
+def values_of(
+    tokens: ArrayLike, bins: int, *, low: ArrayLike, high: ArrayLike
+) -> NDArray[np.float64]:
+    """The values that tokens stand for, in their shape.
+
+    Args:
+        tokens: Integers from 0 to `bins - 1`.
+        bins: Number of values between `low` and `high`, both included.
+        low: Value of token 0.
+        high: Value of the last token.
+    """
+    share = np.asarray(tokens, dtype=np.float64) / (bins - 1)
+    lowest = np.asarray(low, dtype=np.float64)
+    values: NDArray[np.float64] = lowest + share * (np.asarray(high, np.float64) - lowest)
+    return values

@@ -35,26 +35,32 @@ class PolicyInputs(gym.ObservationWrapper[Any, Any, Any], RecordConstructorArgs)
     """
 
     def __init__(self, env: gym.Env[Any, Any]) -> None:
-        space = env.observation_space
-        keys = set(space.spaces) if isinstance(space, spaces.Dict) else set()
-        if not {"image", "state", "instruction"} <= keys:
-            raise UnsupportedEnvironmentError(
-                f"env={env} observes {space}: this policy reads image, state and instruction"
-            )
+        space = inputs_space(env.observation_space)
         RecordConstructorArgs.__init__(self)
         gym.ObservationWrapper.__init__(self, env)
-        assert isinstance(space, spaces.Dict)  # has the keys
-        pictures: dict[str, spaces.Space[Any]] = {
-            key: _channels_first(space[key]) for key in ("image", "wrist_image") if key in keys
-        }
-        words = spaces.Box(0, VOCABULARY - 1, (WORDS,), np.int64)
-        self.observation_space = spaces.Dict(
-            {**pictures, "state": space["state"], "instruction": words}
-        )
+        self.observation_space = space
 
     def observation(self, observation: Any) -> Any:
         """What the policy sees of an observation."""
         return to_inputs(observation)
+
+
+def inputs_space(space: spaces.Space[Any]) -> spaces.Dict:
+    """The space of what the policy sees of observations in `space`.
+
+    Raises:
+        UnsupportedEnvironmentError: If these are not like those of `WMRL-VLA-v0`.
+    """
+    keys = set(space.spaces) if isinstance(space, spaces.Dict) else set()
+    if not isinstance(space, spaces.Dict) or not {"image", "state", "instruction"} <= keys:
+        raise UnsupportedEnvironmentError(
+            f"observations are {space}: this policy reads image, state and instruction"
+        )
+    pictures: dict[str, spaces.Space[Any]] = {
+        key: _channels_first(space[key]) for key in ("image", "wrist_image") if key in keys
+    }
+    words = spaces.Box(0, VOCABULARY - 1, (WORDS,), np.int64)
+    return spaces.Dict({**pictures, "state": space["state"], "instruction": words})
 
 
 def _channels_first(picture: spaces.Space[Any]) -> spaces.Space[Any]:

@@ -118,7 +118,7 @@ class StableBaselinesPolicy:
     """
 
     def __init__(self, path: str | Path, *, observation_space: gym.Space[Any]) -> None:
-        data, policy = _saved(Path(path))
+        data, policy = read_saved(path)
         if data["observation_space"] != observation_space:
             raise UnsupportedEnvironmentError(
                 f"policy={path} was trained on {data['observation_space']}, not on the "
@@ -137,8 +137,14 @@ class StableBaselinesPolicy:
         return np.asarray(actions, dtype=np.float32).reshape(len(actions), -1, ACTION_SIZE)
 
 
-def _saved(path: Path) -> tuple[dict[str, Any], Any]:
-    """What stable-baselines3 saved about an algorithm, and its policy, on the processor."""
+def read_saved(path: str | Path) -> tuple[dict[str, Any], Any]:
+    """What stable-baselines3 saved about an algorithm, and its policy, on the processor.
+
+    Raises:
+        MissingDependencyError: If stable-baselines3 is not installed.
+        ValueError: If `path` is no such file.
+    """
+    path = Path(path)
     try:
         from stable_baselines3.common.save_util import load_from_zip_file
     except ModuleNotFoundError as error:
