@@ -38,9 +38,9 @@ TASK = "button-press-topdown-v3"
 HORIZON = 100
 NOISE = (0.0, 0.2, 0.4, 0.7, 1.0)
 """Of the five policies that are recorded, as standard deviation of their actions and biases."""
-EPISODES, MEASURED, N = 180, 80, 640
+EPISODES, MEASURED, N = 180, 80, 320
 BATCHES = (1, 64, 256)
-ROUNDS = 15
+ROUNDS = 10
 
 
 def make_env() -> Any:
@@ -168,7 +168,7 @@ def main() -> None:
             "model_episode_cpu_s_in_batches_of_64": c_model,
             "speed_up_without_training": 1.0 / kept,
             "speed_up_with_training_by_episodes": {
-                n: 1.0 / (kept + training / (n * c_real)) for n in (640, 2000, 10_000, 100_000)
+                n: 1.0 / (kept + training / (n * c_real)) for n in (320, 2000, 10_000, 100_000)
             },
             "episodes_from_which_it_pays": training / (c_real * (1.0 - kept)),
             "timed_without_training": timed_speed_up(env, model, measured),

@@ -113,10 +113,11 @@ def _check(episode: EpisodeRecord) -> None:
 class EpisodeBuilder:
     """Collects the steps of one running episode.
 
-    >>> builder = EpisodeBuilder(np.zeros(2), task="reach")
-    >>> builder.add(np.ones(1), np.ones(2), 1.0, terminated=True, truncated=False, success=True)
-    >>> builder.build().success_once
-    True
+    Examples:
+        >>> builder = EpisodeBuilder(np.zeros(2), task="reach")
+        >>> builder.add(np.ones(1), np.ones(2), 1.0, terminated=True, truncated=False, success=True)
+        >>> builder.build().success_once
+        True
     """
 
     start: npt.ArrayLike

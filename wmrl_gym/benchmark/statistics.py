@@ -45,8 +45,9 @@ def interquartile_mean(scores: npt.ArrayLike) -> float:
     A quarter of the runs, rounded down, is cut off at each end (a trimmed mean), so that one
     lucky or failed run does not decide, and half of all runs still counts.
 
-    >>> interquartile_mean([[0.0, 0.4], [0.6, 9.0]])
-    0.5
+    Examples:
+        >>> interquartile_mean([[0.0, 0.4], [0.6, 9.0]])
+        0.5
     """
     ordered = np.sort(np.asarray(scores, dtype=np.float64), axis=None)
     if not ordered.size:

@@ -57,8 +57,9 @@ def group_advantages(
         ValueError: If the lengths differ, a valid score is NaN, `eps < 0`, or `normalize` is
             neither of the two.
 
-    >>> group_advantages([0.0, 1.0, 0.3], [7, 7, 8], eps=0.0)
-    array([-1.,  1.,  0.])
+    Examples:
+        >>> group_advantages([0.0, 1.0, 0.3], [7, 7, 8], eps=0.0)
+        array([-1.,  1.,  0.])
     """
     if normalize not in ("std", "center"):
         raise ValueError(f"normalize must be 'std' or 'center', got {normalize!r}")

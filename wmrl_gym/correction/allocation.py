@@ -33,11 +33,12 @@ class AnchorAllocation:
     Raises:
         ValueError: If an argument is out of its range.
 
-    >>> allocation = AnchorAllocation(fraction=0.2)
-    >>> allocation.update([0.3] * 4000, ["hard"] * 4000)
-    >>> allocation.update([0.1] * 4000, ["easy"] * 4000)
-    >>> round(allocation.share("hard"), 2), round(allocation.share("easy"), 2)
-    (0.3, 0.1)
+    Examples:
+        >>> allocation = AnchorAllocation(fraction=0.2)
+        >>> allocation.update([0.3] * 4000, ["hard"] * 4000)
+        >>> allocation.update([0.1] * 4000, ["easy"] * 4000)
+        >>> round(allocation.share("hard"), 2), round(allocation.share("easy"), 2)
+        (0.3, 0.1)
     """
 
     def __init__(self, *, fraction: float = 0.1, least: float = 0.25) -> None:

@@ -35,8 +35,9 @@ class AnchorSampler:
         ValueError: If `fraction` is not in `[0, 1]` or nearer than 1/1000 to 0 or 1
             without being it, or `seed` is negative.
 
-    >>> int(AnchorSampler(fraction=0.25, seed=0).select([0, 1, 2, 3]).sum())
-    1
+    Examples:
+        >>> int(AnchorSampler(fraction=0.25, seed=0).select([0, 1, 2, 3]).sum())
+        1
     """
 
     fraction: float = 0.1

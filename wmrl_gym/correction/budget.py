@@ -20,9 +20,10 @@ class AnchorBudget:
     Raises:
         ValueError: If not `0 < fraction <= maximum <= 1`, or `trusted` is not in (0, 1].
 
-    >>> budget = AnchorBudget(fraction=0.1, maximum=0.5, trusted=0.8)
-    >>> budget.at(0.9), budget.at(0.4), budget.at(-0.2)
-    (0.1, 0.3, 0.5)
+    Examples:
+        >>> budget = AnchorBudget(fraction=0.1, maximum=0.5, trusted=0.8)
+        >>> budget.at(0.9), budget.at(0.4), budget.at(-0.2)
+        (0.1, 0.3, 0.5)
     """
 
     fraction: float = 0.1

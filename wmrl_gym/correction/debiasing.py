@@ -39,11 +39,12 @@ class IsotonicDebiaser:
     Raises:
         ValueError: If `bounds` do not increase, or not `2 <= min_pairs <= max_pairs`.
 
-    >>> debiaser = IsotonicDebiaser(min_pairs=4)
-    >>> debiaser.partial_fit(predicted=[0.2, 0.4, 0.6, 0.8], true=[0.0, 0.1, 0.2, 0.3]).fitted
-    True
-    >>> debiaser.transform([0.5]).round(3)
-    array([0.15])
+    Examples:
+        >>> debiaser = IsotonicDebiaser(min_pairs=4)
+        >>> debiaser.partial_fit(predicted=[0.2, 0.4, 0.6, 0.8], true=[0.0, 0.1, 0.2, 0.3]).fitted
+        True
+        >>> debiaser.transform([0.5]).round(3)
+        array([0.15])
     """
 
     def __init__(

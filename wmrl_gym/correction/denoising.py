@@ -57,10 +57,11 @@ class InverseVarianceWeighting:
     Raises:
         ValueError: If `warmup_groups < 1`, `max_weight < 1` or `exponent` is not in [0, 1].
 
-    >>> weighting = InverseVarianceWeighting(warmup_groups=1)
-    >>> weighting.update(calibrated=[0.5, 0.5], true=[0.4, 0.6], groups=[0, 0])
-    >>> weighting.anchor_weight
-    2.0
+    Examples:
+        >>> weighting = InverseVarianceWeighting(warmup_groups=1)
+        >>> weighting.update(calibrated=[0.5, 0.5], true=[0.4, 0.6], groups=[0, 0])
+        >>> weighting.anchor_weight
+        2.0
     """
 
     def __init__(

@@ -53,8 +53,9 @@ def prediction_powered_mean(
         ValueError: If the lengths differ, a score is NaN, there is no anchor, or `power` is
             negative.
 
-    >>> prediction_powered_mean([0.5, 0.7], [0.6, 0.4], [1.0, 0.0], power=1.0).value
-    0.55
+    Examples:
+        >>> prediction_powered_mean([0.5, 0.7], [0.6, 0.4], [1.0, 0.0], power=1.0).value
+        0.55
     """
     others, c = as_scores("predicted", predicted), as_scores("anchor_predicted", anchor_predicted)
     r = as_scores("anchor_true", anchor_true)

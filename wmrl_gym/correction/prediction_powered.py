@@ -50,9 +50,10 @@ def loss_coefficients(
     Raises:
         ValueError: If the lengths differ, a probability is not in (0, 1] or `power` not in [0, 1].
 
-    >>> own, prediction = loss_coefficients([True, False], [0.25, 0.25], power=0.5)
-    >>> own.tolist(), prediction.tolist()
-    ([4.0, 0.5], [-1.5, 0.0])
+    Examples:
+        >>> own, prediction = loss_coefficients([True, False], [0.25, 0.25], power=0.5)
+        >>> own.tolist(), prediction.tolist()
+        ([4.0, 0.5], [-1.5, 0.0])
     """
     chosen, probability = as_mask("anchors", anchors), as_scores("inclusion", inclusion)
     require_same_length(anchors=chosen, inclusion=probability)

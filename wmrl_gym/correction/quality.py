@@ -44,8 +44,9 @@ def rank_correlations(
         whose true scores are all equal has no order: NaN. One whose predictions are all equal
         has 0.
 
-    >>> rank_correlations([0.1, 0.2, 0.5, 0.5], [0.3, 0.9, 0.4, 0.4], [0, 0, 1, 1]).round(6)
-    array([ 1., nan])
+    Examples:
+        >>> rank_correlations([0.1, 0.2, 0.5, 0.5], [0.3, 0.9, 0.4, 0.4], [0, 0, 1, 1]).round(6)
+        array([ 1., nan])
     """
     predicted, true, groups = _checked(predicted, true, groups)
     of_groups = [groups == group for group in np.unique(groups)]

@@ -63,10 +63,11 @@ class RewardCorrection:
     Raises:
         ValueError: If an argument is out of range; the message names it.
 
-    >>> correction = RewardCorrection(anchor_fraction=0.5, min_pairs=2, seed=0)
-    >>> correction.update(predicted=[0.2, 0.8], true=[0.1, 0.3], groups=[4, 4])
-    >>> correction.transform([0.5]).round(3), correction.version
-    (array([0.2]), 1)
+    Examples:
+        >>> correction = RewardCorrection(anchor_fraction=0.5, min_pairs=2, seed=0)
+        >>> correction.update(predicted=[0.2, 0.8], true=[0.1, 0.3], groups=[4, 4])
+        >>> correction.transform([0.5]).round(3), correction.version
+        (array([0.2]), 1)
     """
 
     def __init__(

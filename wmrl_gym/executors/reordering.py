@@ -23,8 +23,9 @@ def reordered(values: Sequence[float], preferences: Sequence[float]) -> list[flo
     Raises:
         WorldModelError: If the lengths differ.
 
-    >>> reordered([0.2, 0.5, 0.9, 0.0], [3.0, 1.0, 2.0, float("nan")])
-    [0.9, 0.2, 0.5, 0.0]
+    Examples:
+        >>> reordered([0.2, 0.5, 0.9, 0.0], [3.0, 1.0, 2.0, float("nan")])
+        [0.9, 0.2, 0.5, 0.0]
     """
     if len(preferences) != len(values):
         raise WorldModelError(

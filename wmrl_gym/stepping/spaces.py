@@ -47,8 +47,9 @@ class FlatObservations:
     Raises:
         UnsupportedEnvironmentError: If the space holds something else, or no number at all.
 
-    >>> FlatObservations(spaces.Box(0, 1, (2, 3))).size
-    6
+    Examples:
+        >>> FlatObservations(spaces.Box(0, 1, (2, 3))).size
+        6
     """
 
     def __init__(self, space: gym.Space[Any]) -> None:

@@ -27,9 +27,10 @@ class ActionBins(gym.ActionWrapper[Any, NDArray[np.int64], NDArray[Any]], Record
         UnsupportedEnvironmentError: If the actions are not a bounded `Box`.
         ValueError: If `bins` is below 2.
 
-    >>> env = ActionBins(gym.make("Pendulum-v1"), bins=5)
-    >>> env.action([4]), env.encode([0.9])
-    (array([2.], dtype=float32), array([3]))
+    Examples:
+        >>> env = ActionBins(gym.make("Pendulum-v1"), bins=5)
+        >>> env.action([4]), env.encode([0.9])
+        (array([2.], dtype=float32), array([3]))
     """
 
     def __init__(self, env: gym.Env[Any, Any], *, bins: int = 33) -> None:

@@ -41,12 +41,13 @@ class ActionChunk(gym.Wrapper[Any, NDArray[Any], Any, NDArray[Any]], RecordConst
         UnsupportedEnvironmentError: If the actions are not a `Box`.
         ValueError: If `size` is below 1.
 
-    >>> env = ActionChunk(gym.make("Pendulum-v1"), size=4)
-    >>> env.action_space.shape
-    (4, 1)
-    >>> _ = env.reset(seed=0)
-    >>> env.step(env.action_space.sample())[4]["chunk/steps"]
-    4
+    Examples:
+        >>> env = ActionChunk(gym.make("Pendulum-v1"), size=4)
+        >>> env.action_space.shape
+        (4, 1)
+        >>> _ = env.reset(seed=0)
+        >>> env.step(env.action_space.sample())[4]["chunk/steps"]
+        4
     """
 
     def __init__(self, env: gym.Env[Any, Any], *, size: int = 8) -> None:

@@ -3,7 +3,7 @@
 About a million parameters, which a CPU trains in minutes; on a GPU the same code runs unchanged.
 """
 
-from wmrl_gym.agents.vla.acting import SmallVLAPolicy
+from wmrl_gym.agents.vla.acting import SmallVLAPolicy, saved_policy
 from wmrl_gym.agents.vla.cloning import Demonstrations, clone, demonstrate
 from wmrl_gym.agents.vla.film import FiLMExtractor, policy_arguments
 from wmrl_gym.agents.vla.inputs import PolicyInputs, for_policy
@@ -17,4 +17,5 @@ __all__ = [
     "demonstrate",
     "for_policy",
     "policy_arguments",
+    "saved_policy",
 ]

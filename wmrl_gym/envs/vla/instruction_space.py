@@ -23,8 +23,9 @@ _CHARACTERS = string.ascii_letters + string.digits + string.punctuation + " "
 class Instruction(Text):
     """Strings of up to `LONGEST_INSTRUCTION` printable ASCII characters.
 
-    >>> "put the red cube on the tray" in Instruction()
-    True
+    Examples:
+        >>> "put the red cube on the tray" in Instruction()
+        True
     """
 
     def __init__(self) -> None:

@@ -86,8 +86,9 @@ def success_auc(
         ValueError: If the lengths differ, a score is NaN, `true` is neither 0 nor 1, or
             `confidence` is out of its range.
 
-    >>> success_auc([0.9, 0.4, 0.5, 0.1], [1, 1, 0, 0]).value
-    0.75
+    Examples:
+        >>> success_auc([0.9, 0.4, 0.5, 0.1], [1, 1, 0, 0]).value
+        0.75
     """
     predicted, true = _pairs(predicted, true)
     if not np.isin(true, (0.0, 1.0)).all():
@@ -159,8 +160,9 @@ def skill_correlation(
     Raises:
         ValueError: If the lengths differ or a score is NaN.
 
-    >>> skill_correlation([0.1, 0.3, 0.2, 0.9], [0.0, 0.5, 0.4, 1.0], ["a", "b", "c", "d"])
-    1.0
+    Examples:
+        >>> skill_correlation([0.1, 0.3, 0.2, 0.9], [0.0, 0.5, 0.4, 1.0], ["a", "b", "c", "d"])
+        1.0
     """
     predicted, true = _pairs(predicted, true)
     labels = np.asarray(policies)
