@@ -114,7 +114,7 @@ def test_an_environment_of_ones_own(
     main(
         ["train", "--run", str(tmp_path / "run"), "--env", "tests.wrappers.toys:tests/Counting-v0",
          "--tasks", "--world-model", "tests.wrappers.toys:SquareWorldModel",
-         "--algorithm", algorithm,
+         "--agent", algorithm,
          "--groups", "20", "--group-size", "4", "--groups-per-batch", "5"]
     )  # fmt: skip
     said = capsys.readouterr().out
