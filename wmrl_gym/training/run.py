@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import io
 import json
@@ -79,7 +80,10 @@ def _arguments(config: TrainConfig, tasks: tuple[str, ...], store: str | None) -
 
 def _parameters(env_id: str) -> set[str]:
     """Names of the parameters of an environment's class, and of the classes it passes them to."""
-    entry_point = gym.spec(env_id).entry_point
+    module, _, registered = env_id.rpartition(":")
+    if module:
+        importlib.import_module(module)
+    entry_point = gym.spec(registered).entry_point
     made = load_env_creator(entry_point) if isinstance(entry_point, str) else entry_point
     classes = inspect.getmro(made) if inspect.isclass(made) else (made,)
     return {
