@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from tests.benchmark.arm_results import make_result
+from wmrl_gym.benchmark.arms import changes
 from wmrl_gym.benchmark.scenarios import SCENARIOS, find_scenario
 from wmrl_gym.benchmark.study import finished, plan
 from wmrl_gym.cli import main
+from wmrl_gym.errors import WMRLError
 
 TINY = ["--seeds", "0", "1", "--arms", "real", "both"]
 
@@ -46,6 +48,23 @@ def test_a_study_runs_goes_on_and_reports(
     (out / "both-1.json").write_text("{")  # torn: it is made again
     main(["benchmark", "--out", str(out), *TINY])
     assert "3 of 4 runs are finished" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_a_dial_is_turned(tiny: None, tmp_path: Path) -> None:
+    arguments = ["benchmark", "--out", str(tmp_path), "--seeds", "0", "--arms", "both"]
+    main([*arguments, "--scenario", "quality", "--sweep", "noise"])
+    rows = json.loads((tmp_path / "tables" / "table.json").read_text())
+    assert {"real", "both@noise=0", "both@noise=1.6"} <= {row["arm"] for row in rows}
+    assert (tmp_path / "sweep-noise.png").stat().st_size > 100
+
+
+def test_names_of_dials_are_checked() -> None:
+    assert changes("model@anchors=0.2") == {**changes("model"), "anchor_fraction": 0.2}
+    assert changes("both@noise=0.4")["world_model"].endswith("noise=0.4")
+    for name in ("both@colour=1", "both@noise=much", "neither@noise=1"):
+        with pytest.raises(WMRLError):
+            changes(name)
 
 
 def test_results_of_another_setting_are_not_mixed_in(tmp_path: Path) -> None:

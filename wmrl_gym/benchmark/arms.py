@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from wmrl_gym.errors import WMRLError
@@ -22,10 +23,12 @@ ARMS: Mapping[str, Mapping[str, Any]] = {
     "adaptive": {"max_anchor_fraction": 0.5},
     "allocated": {"fusion": "prediction_powered", "allocate": True},
     "features": {"learn_errors": True},
+    "online": {"world_model": "surrogate"},
 }
 """Changes of a scenario's configuration. `model` trusts the world model alone; `anchors` mixes in
-executed groups but corrects nothing; `both` is the method of the paper; the five last are the
-options beyond it."""
+executed groups but corrects nothing; `both` is the method of the paper; the others are the
+options beyond it. `features` learns the world model's errors from what describes a solution;
+`online` has no world model to begin with, and learns one from the run's own anchors."""
 
 ABLATION = ("anchors", "denoise", "debias", "both")
 """The 2 x 2 table: neither, one, the other, both."""
@@ -33,12 +36,74 @@ MAIN = (REFERENCE, "model", *ABLATION)
 """The arms of the paper's tables."""
 
 
+@dataclass(frozen=True)
+class Sweep:
+    """A dial that is turned from one end to the other, all else being equal."""
+
+    field: str
+    """What it changes in a configuration."""
+    values: Sequence[float]
+    pattern: str = ""
+    """The text that the value is put into; the value itself if empty."""
+    label: str = ""
+    """Of an axis."""
+
+    def change(self, value: float) -> Mapping[str, Any]:
+        """What a value changes."""
+        return {self.field: self.pattern.format(value) if self.pattern else value}
+
+
+SWEEPS: Mapping[str, Sweep] = {
+    "anchors": Sweep(
+        "anchor_fraction", (0.0, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0), label="share of anchors"
+    ),
+    "noise": Sweep(
+        "world_model",
+        (0.0, 0.1, 0.2, 0.4, 0.8, 1.6),
+        pattern="synthetic:blindness=0.3,noise={}",
+        label="noise of the world model",
+    ),
+}
+"""Dials by name. An arm with a dial is called like `both@anchors=0.2`."""
+
+
+def swept(arms: Sequence[str], sweep: str) -> tuple[str, ...]:
+    """The arms at every value of a dial, and the reference.
+
+    Raises:
+        WMRLError: If there is no such dial.
+    """
+    if sweep not in SWEEPS:
+        raise WMRLError(f"sweep={sweep!r} is unknown: choose from {list(SWEEPS)}")
+    values = SWEEPS[sweep].values
+    dialled = [arm for arm in arms if arm != REFERENCE]
+    return (REFERENCE, *(f"{arm}@{sweep}={value:g}" for arm in dialled for value in values))
+
+
+def dial_of(arm: str) -> tuple[str, str, float] | None:
+    """Arm, dial and value of a name like `both@anchors=0.2`; `None` for a plain name."""
+    base, at, dial = arm.partition("@")
+    name, _, value = dial.partition("=")
+    return (base, name, float(value)) if at else None
+
+
 def changes(arm: str) -> Mapping[str, Any]:
     """What an arm changes.
 
     Raises:
-        WMRLError: If there is no such arm.
+        WMRLError: If there is no such arm or dial.
     """
-    if arm not in ARMS:
+    try:
+        dial = dial_of(arm)
+    except ValueError:
+        raise WMRLError(f"arm={arm!r} must look like both@anchors=0.2") from None
+    base, turned = (arm, {}) if dial is None else (dial[0], _turned(*dial[1:]))
+    if base not in ARMS:
         raise WMRLError(f"arm={arm!r} is unknown: choose from {list(ARMS)}")
-    return ARMS[arm]
+    return {**ARMS[base], **turned}
+
+
+def _turned(sweep: str, value: float) -> Mapping[str, Any]:
+    if sweep not in SWEEPS:
+        raise WMRLError(f"dial={sweep!r} is unknown: choose from {list(SWEEPS)}")
+    return SWEEPS[sweep].change(value)

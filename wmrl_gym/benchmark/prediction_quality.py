@@ -9,6 +9,7 @@ import numpy as np
 
 from wmrl_gym.benchmark.statistics import Interval
 from wmrl_gym.correction.checks import BoolArray, FloatArray, IntArray
+from wmrl_gym.correction.diagnostics import rank_correlations
 from wmrl_gym.correction.quality import (
     ReliabilityBin,
     bootstrap_interval,
@@ -16,7 +17,6 @@ from wmrl_gym.correction.quality import (
     cross_debiased,
     detection_auc,
     pair_accuracies,
-    rank_correlations,
     reliability,
 )
 

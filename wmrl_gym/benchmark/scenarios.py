@@ -21,8 +21,6 @@ class Scenario:
     """The arm `both`, in full size."""
     small: Mapping[str, Any]
     """Changes that make it small: all arms with some seeds in minutes."""
-    dials: tuple[str, ...] = ()
-    """Sweeps that are possible besides that over the anchor fraction."""
 
     def arm(self, arm: str, *, seed: int, small: bool, workers: int | None) -> TrainConfig:
         """The configuration of one arm and one seed.
@@ -35,7 +33,8 @@ class Scenario:
         """
         changed = {**(self.small if small else {}), **changes(arm)}
         if changed.pop("learn_errors", False):
-            changed["world_model"] = f"residual:{self.config.world_model}"
+            predicts = changed.get("world_model", self.config.world_model)
+            changed["world_model"] = f"residual:{predicts}"
         if changed.get("fusion") == "prediction_powered":
             changed["normalize"] = "center"  # where it is unbiased
         return replace(self.config, **changed, seed=seed, workers=workers)
@@ -45,22 +44,28 @@ _SYNTHETIC = TrainConfig(
     env="WMRL-Synthetic-v0",
     tasks=("copper", "iron", "tin", "zinc"),
     held_out_tasks=(),
-    world_model="synthetic:bias=0.6,noise=0.1",
-    groups=400,
-    learning_rate=0.01,
+    groups=960,
+    learning_rate=0.005,
     epochs=4,
-    evaluation_episodes=200,
+    evaluation_episodes=400,
 )
+_SMALL = {"groups": 480, "evaluation_episodes": 200}
+_WAIT = 0.04
+"""Seconds that an execution waits where wall-clock is to mean something: with two at once, about
+as long as it takes to train on a dozen predictions."""
 
 SCENARIOS: Mapping[str, Scenario] = {
     scenario.name: scenario
     for scenario in (
         Scenario(
             name="lenient",
-            about="Synthetic: the world model is lenient with crashes, and a little noisy.",
-            config=_SYNTHETIC,
-            small={"groups": 240, "evaluation_episodes": 100},
-            dials=("quality",),
+            about="Synthetic, 40 ms an execution: the world model overlooks every second crash.",
+            config=replace(
+                _SYNTHETIC,
+                world_model="synthetic:blindness=0.5,noise=0.1",
+                env_arguments=(f"execution_seconds={_WAIT}",),
+            ),
+            small=_SMALL,
         ),
         Scenario(
             name="hacked",
@@ -68,13 +73,19 @@ SCENARIOS: Mapping[str, Scenario] = {
             config=replace(
                 _SYNTHETIC, world_model="synthetic:misjudgement=0.2,hacking=0.3,noise=0.1"
             ),
-            small={"groups": 240, "evaluation_episodes": 100},
+            small=_SMALL,
         ),
         Scenario(
             name="drifting",
             about="Synthetic: a good world model turns lenient while training goes on.",
             config=replace(_SYNTHETIC, world_model="synthetic:noise=0.1,drift=0.3"),
-            small={"groups": 240, "evaluation_episodes": 100},
+            small=_SMALL,
+        ),
+        Scenario(
+            name="quality",
+            about="Synthetic: where sweeps are made; a slightly lenient, noisy world model.",
+            config=replace(_SYNTHETIC, world_model="synthetic:blindness=0.3,noise=0.2"),
+            small=_SMALL,
         ),
         Scenario(
             name="mle",
@@ -82,12 +93,6 @@ SCENARIOS: Mapping[str, Scenario] = {
             config=TrainConfig(
                 world_model="!".join(("pretrained:surrogate", *TRAIN_TASKS, *HELD_OUT_TASKS))
             ),
-            small={"groups": 64, "evaluation_episodes": 6},
-        ),
-        Scenario(
-            name="mle-online",
-            about="Machine-learning tasks, a world model that learns from the run's own anchors.",
-            config=TrainConfig(),
             small={"groups": 64, "evaluation_episodes": 6},
         ),
     )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from wmrl_gym.benchmark.arms import dial_of
 from wmrl_gym.benchmark.results import ArmResult, StudyError, require_comparable
 from wmrl_gym.benchmark.statistics import (
     Interval,
@@ -133,6 +134,20 @@ def _row(
         speedup=_speedup(ours, theirs) if compared else None,
         speedup_at_equal_score=_speedup_at_equal_score(pairs) if compared else None,
     )
+
+
+def sweep_points(
+    rows: Sequence[ArmRow],
+) -> dict[str, dict[str, list[tuple[float, Interval]]]]:
+    """By dial and arm, the values of the dial with the score at each, in rising order."""
+    found: dict[str, dict[str, list[tuple[float, Interval]]]] = {}
+    for row in rows:
+        if (dial := dial_of(row.arm)) is not None:
+            arm, name, value = dial
+            found.setdefault(name, {}).setdefault(arm, []).append((value, row.score))
+    for points in (points for arms in found.values() for points in arms.values()):
+        points.sort(key=lambda point: point[0])
+    return found
 
 
 def mean_of(values: Array) -> float:

@@ -12,11 +12,11 @@ from typing import Literal
 from rich.console import Console
 from rich.table import Table
 
-from wmrl_gym.benchmark.arms import MAIN, REFERENCE
+from wmrl_gym.benchmark.arms import MAIN, REFERENCE, SWEEPS, swept
 from wmrl_gym.benchmark.results import ArmResult, read_results
 from wmrl_gym.benchmark.scenarios import SCENARIOS, find_scenario
 from wmrl_gym.benchmark.study import finished, plan, run_jobs
-from wmrl_gym.benchmark.tables import ArmRow, compare, markdown
+from wmrl_gym.benchmark.tables import ArmRow, compare, markdown, sweep_points
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,9 @@ class Benchmark:
     """Arms; "real" executes every group, "both" is the method; see the documentation."""
     seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
     """Seeds; arms are paired by seed."""
+    sweep: Literal["anchors", "noise"] | None = None
+    """Turn a dial: the share of anchors, or the noise of a synthetic world model. Arms are trained
+    at each of its values."""
     size: Literal["small", "full"] = "small"
     """Small: all arms and seeds in minutes."""
     at_once: int = 1
@@ -66,7 +69,7 @@ class Benchmark:
         cores = len(os.sched_getaffinity(0))
         jobs = plan(
             scenario,
-            arms=self.arms,
+            arms=self.arms if self.sweep is None else swept(self.arms, self.sweep),
             seeds=self.seeds,
             directory=self.out,
             small=self.size == "small",
@@ -109,6 +112,8 @@ def report(results: Sequence[ArmResult], directory: Path) -> None:
     plots.plot_profiles(results, directory / "profiles.png")
     for over, label in (("executions", "real executions"), ("seconds", "seconds")):
         plots.plot_curves(results, directory / f"curve-{over}.png", over=over, label=label)
+    for sweep, points in sweep_points(rows).items():
+        plots.plot_sweep(points, directory / f"sweep-{sweep}.png", label=SWEEPS[sweep].label)
 
 
 def _table(rows: Sequence[ArmRow]) -> Table:

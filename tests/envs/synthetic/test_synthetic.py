@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 
 import gymnasium as gym
 import numpy as np
@@ -90,7 +91,37 @@ def test_leniency_makes_ambition_look_cheap() -> None:
         ]
         return float(edges[int(np.argmax(means))])
 
-    assert best(SyntheticWorldModel(bias=0.6)) > best(SyntheticWorldModel()) + 0.3
+    assert best(SyntheticWorldModel(bias=0.6)) > best(SyntheticWorldModel()) + 0.1
+    assert best(SyntheticWorldModel(blindness=1.0)) == pytest.approx(0.8)  # the last bin
+
+
+def test_overlooked_crashes_are_judged_by_what_they_aim_at() -> None:
+    batch = executions(1000, ambition=1.0, skill=0.3, gloss=-1.0)
+    scores = np.array([o.score for o in SyntheticWorldModel(blindness=0.25).execute(batch)])
+    # 80 % crash, and a quarter of those look like the 20 % that run and score 1.
+    assert np.mean(np.isclose(scores, 1.0)) == pytest.approx(0.2 + 0.8 / 4, abs=0.04)
+    assert np.mean(np.isclose(scores, 0.1)) == pytest.approx(0.6, abs=0.04)
+
+
+def test_a_learned_action_does_not_escape_chance() -> None:
+    # A policy that always plays one corner must crash as often as everybody else.
+    env = SyntheticEnv(tasks=["tin"])
+    crashes = []
+    for seed in range(300):
+        env.reset(seed=seed)
+        execution = env.propose(np.ones(3, dtype=np.float32))
+        crashes.append(execute(execution).status is Status.CRASHED)
+    assert np.mean(crashes) == pytest.approx(0.8, abs=0.07)
+
+
+def test_executions_can_have_a_price() -> None:
+    env = SyntheticEnv(tasks=["tin"], execution_seconds=0.05, workers=2)
+    env.reset(seed=0)
+    started = time.perf_counter()
+    env.step(np.zeros(3, dtype=np.float32))
+    assert time.perf_counter() - started >= 0.05
+    with pytest.raises(ValueError, match="execution_seconds=-1"):
+        SyntheticEnv(execution_seconds=-1.0)
 
 
 def test_noise_lowers_the_rank_correlation_and_repeats() -> None:
@@ -140,5 +171,7 @@ def test_bad_arguments_are_refused() -> None:
         SyntheticEnv(tasks=["tin"]).reset(options={"task": "lead"})
     with pytest.raises(ValueError, match=r"bias=0\.7"):
         SyntheticWorldModel(bias=0.7)
+    with pytest.raises(ValueError, match=r"blindness=1\.5"):
+        SyntheticWorldModel(blindness=1.5)
     with pytest.raises(ValueError, match=r"noise=-1\.0"):
         SyntheticWorldModel(noise=-1.0)

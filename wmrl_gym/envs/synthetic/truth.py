@@ -4,8 +4,8 @@ An action is three numbers in [-1, 1]. `ambition` raises the quality of what run
 probability of a crash. `skill` has to match the task. `gloss` is worth a little less than
 nothing, but a world model that can be fooled likes it.
 
-An execution is deterministic: whether it crashes follows from a hash of the action, which
-behaves like a coin toss, since no two continuous actions are alike.
+An execution is deterministic: whether it crashes follows from a hash of the action and of a
+number that its environment drew, or a policy could learn by heart which actions do not crash.
 """
 
 from __future__ import annotations
@@ -19,10 +19,14 @@ import numpy.typing as npt
 
 from wmrl_gym.outcomes import Execution, Outcome, Status
 
+NAMES = ("ambition", "skill", "gloss")
+"""Names of the numbers in an action."""
 TASKS = ("copper", "iron", "tin", "zinc")
 """Names of the tasks."""
 TARGETS = (-0.6, -0.2, 0.3, 0.7)
 """The skill that each task needs."""
+WIDTH = 0.6
+"""How forgiving the skill is; see `quality`."""
 CRASH_SCORE = 0.1
 GLOSS_COST = 0.1
 
@@ -35,7 +39,7 @@ def crash_probability(ambition: float) -> float:
 def quality(task: str, action: npt.NDArray[np.float64]) -> float:
     """Return the score of `[3]` an action that does not crash, in [0.35, 1]."""
     ambition, skill, gloss = action
-    match = np.exp(-((skill - TARGETS[TASKS.index(task)]) ** 2) / 0.3)
+    match = np.exp(-((skill - TARGETS[TASKS.index(task)]) ** 2) / WIDTH)
     value = 0.45 + 0.55 * match * (0.1 + 0.9 * (ambition + 1.0) / 2.0)
     return float(value - GLOSS_COST * max(0.0, gloss))
 
@@ -55,13 +59,22 @@ def best_score(task: str) -> float:
 
 def execute(execution: Execution) -> Outcome:
     """Run an execution: the "expensive" one, though it takes microseconds here."""
-    action = np.array(json.loads(execution.artifact), dtype=np.float64)
-    if uniform(execution, "crash") < crash_probability(float(action[0])):
+    if uniform(execution, "crash") < crash_probability(float(_action(execution)[0])):
         return Outcome(Status.CRASHED, CRASH_SCORE, feedback="crashed")
-    return Outcome(Status.COMPLETED, quality(execution.task, action), feedback="completed")
+    return aim(execution)
+
+
+def aim(execution: Execution) -> Outcome:
+    """Return what an execution gives if it does not crash."""
+    score = quality(execution.task, _action(execution))
+    return Outcome(Status.COMPLETED, score, feedback="completed")
 
 
 def uniform(execution: Execution, purpose: str) -> float:
     """Return a number in [0, 1) that the execution and the purpose decide."""
     digest = hashlib.blake2b(f"{purpose}:{execution.key}".encode(), digest_size=8).digest()
     return float(struct.unpack("<Q", digest)[0] >> 11) * 2.0**-53
+
+
+def _action(execution: Execution) -> npt.NDArray[np.float64]:
+    return np.array(json.loads(execution.artifact)[: len(NAMES)], dtype=np.float64)

@@ -10,25 +10,29 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm
 
-from wmrl_gym.envs.synthetic.truth import execute, uniform
+from wmrl_gym.envs.synthetic.truth import aim, execute, uniform
 from wmrl_gym.outcomes import Execution, Outcome, Source, WorldModel
 
-DIALS = ("bias", "noise", "drift", "misjudgement", "hacking")
+DIALS = ("bias", "blindness", "noise", "drift", "misjudgement", "hacking")
 MOST_BIAS = 0.6
 """Beyond it a crash (0.1) would look better than the worst script that runs (0.35)."""
 
 
 class SyntheticWorldModel(WorldModel):
-    """Predicts the true score, spoilt by five dials; the defaults spoil nothing.
+    """Predicts the true score, spoilt by six dials; the defaults spoil nothing.
 
     The faults are those of theory (`r~ = r + b + xi`) and those that users report:
 
-        r~ = clip(r + b_t (1 - r)^2 + misjudgement [skill > 0] + hacking gloss+ + noise xi, 0, 1)
+        r~ = clip(r' + b_t (1 - r')^2 + misjudgement [skill > 0] + hacking gloss+ + noise xi, 0, 1)
+
+    r' is the true score r, or what an overlooked crash would have scored if it had run.
 
     Args:
         bias: b in [0, 0.6], leniency: failures look better than they are. It keeps the order
             of the true scores, so isotonic regression can mend it, but it moves the best
             action: ambition looks cheap.
+        blindness: Share of the crashes that are overlooked, in [0, 1]: the solution is judged by
+            what it aims at. Ambition looks free.
         noise: Standard deviation of the Gaussian error xi, >= 0. It belongs to the execution:
             asking twice gives the same answer.
         drift: How much the leniency grows with every 1000 predictions, up to 0.6.
@@ -45,6 +49,7 @@ class SyntheticWorldModel(WorldModel):
         self,
         *,
         bias: float = 0.0,
+        blindness: float = 0.0,
         noise: float = 0.0,
         drift: float = 0.0,
         misjudgement: float = 0.0,
@@ -52,9 +57,12 @@ class SyntheticWorldModel(WorldModel):
     ) -> None:
         if not 0.0 <= bias <= MOST_BIAS:
             raise ValueError(f"bias={bias!r} must lie in [0, {MOST_BIAS}]")
+        if not 0.0 <= blindness <= 1.0:
+            raise ValueError(f"blindness={blindness!r} must lie in [0, 1]")
         if not noise >= 0.0:
             raise ValueError(f"noise={noise!r} must not be negative")
         self.bias = bias
+        self.blindness = blindness
         self.noise = noise
         self.drift = drift
         self.misjudgement = misjudgement
@@ -77,9 +85,10 @@ class SyntheticWorldModel(WorldModel):
         self.predictions = state["predictions"]
 
     def _predict(self, execution: Execution, bias: float) -> Outcome:
-        truth = execute(execution)
+        overlooks = uniform(execution, "overlooked") < self.blindness
+        truth = aim(execution) if overlooks else execute(execution)
         assert truth.score is not None  # every synthetic execution has one
-        _, skill, gloss = json.loads(execution.artifact)
+        _, skill, gloss, _ = json.loads(execution.artifact)
         score = truth.score + bias * (1.0 - truth.score) ** 2
         score += self.misjudgement * (skill > 0.0) + self.hacking * max(0.0, gloss)
         if self.noise:
