@@ -47,6 +47,8 @@ class Sweep:
     """The text that the value is put into; the value itself if empty."""
     label: str = ""
     """Of an axis."""
+    by_quality: bool = False
+    """Whether it is drawn over the rank correlation that came of it."""
 
     def change(self, value: float) -> Mapping[str, Any]:
         """What a value changes."""
@@ -60,8 +62,9 @@ SWEEPS: Mapping[str, Sweep] = {
     "noise": Sweep(
         "world_model",
         (0.0, 0.1, 0.2, 0.4, 0.8, 1.6),
-        pattern="synthetic:blindness=0.3,noise={}",
-        label="noise of the world model",
+        pattern="synthetic:noise={}",
+        label="within-group rank correlation of the world model, measured on anchors",
+        by_quality=True,
     ),
 }
 """Dials by name. An arm with a dial is called like `both@anchors=0.2`."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wmrl_gym.benchmark.arms import dial_of
+from wmrl_gym.benchmark.arms import SWEEPS, dial_of
 from wmrl_gym.benchmark.results import ArmResult, StudyError, require_comparable
 from wmrl_gym.benchmark.statistics import (
     Interval,
@@ -46,6 +46,9 @@ class ArmRow:
     """Probability of improvement over the reference."""
     speedup: Interval | None
     """Wall-clock of the reference over this arm's, for the same number of groups."""
+    rank_correlation: float | None
+    """Within-group rank correlation of the world model on anchors, mean over training; `None` if
+    it was not measured."""
     speedup_at_equal_score: float | None
     """How much longer the reference takes to get as far as this arm gets; `None` if it never
     does, which makes it larger than `speedup` says."""
@@ -132,6 +135,7 @@ def _row(
         held_out_gain=gain(True),
         improvement=_improvement(results, list(reference.values())) if compared else None,
         speedup=_speedup(ours, theirs) if compared else None,
+        rank_correlation=_rank_correlation(results),
         speedup_at_equal_score=_speedup_at_equal_score(pairs) if compared else None,
     )
 
@@ -139,20 +143,37 @@ def _row(
 def sweep_points(
     rows: Sequence[ArmRow],
 ) -> dict[str, dict[str, list[tuple[float, Interval]]]]:
-    """By dial and arm, the values of the dial with the score at each, in rising order."""
+    """By dial and arm, the values of the dial with the score at each, in rising order.
+
+    Where a dial spoils the world model, the rank correlation that came of it takes the place of
+    the value.
+    """
+    dialled = [(row, dial) for row in rows if (dial := dial_of(row.arm)) is not None]
+    quality = {
+        (name, value): row.rank_correlation
+        for row, (_, name, value) in dialled
+        if row.rank_correlation is not None and SWEEPS[name].by_quality
+    }
     found: dict[str, dict[str, list[tuple[float, Interval]]]] = {}
-    for row in rows:
-        if (dial := dial_of(row.arm)) is not None:
-            arm, name, value = dial
-            found.setdefault(name, {}).setdefault(arm, []).append((value, row.score))
-    for points in (points for arms in found.values() for points in arms.values()):
-        points.sort(key=lambda point: point[0])
-    return found
+    for row, (arm, name, value) in dialled:
+        if SWEEPS[name].by_quality and (name, value) not in quality:
+            continue  # no arm had anchors there
+        point = (quality.get((name, value), value), row.score)
+        found.setdefault(name, {}).setdefault(arm, []).append(point)
+    return {
+        name: {arm: sorted(points, key=lambda point: point[0]) for arm, points in arms.items()}
+        for name, arms in found.items()
+    }
 
 
 def mean_of(values: Array) -> float:
     """Mean of a `[R, 1]` table."""
     return float(values.mean())
+
+
+def _rank_correlation(results: Sequence[ArmResult]) -> float | None:
+    curves = [r.curve["rank_correlation"] for r in results if "rank_correlation" in r.curve]
+    return float(np.nanmean(curves)) if curves else None
 
 
 def _improvement(ours: Sequence[ArmResult], theirs: Sequence[ArmResult]) -> Interval:
