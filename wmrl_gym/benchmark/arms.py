@@ -24,11 +24,13 @@ ARMS: Mapping[str, Mapping[str, Any]] = {
     "allocated": {"fusion": "prediction_powered", "allocate": True},
     "features": {"learn_errors": True},
     "online": {"world_model": "surrogate"},
+    "longer": {"times": 2},
 }
 """Changes of a scenario's configuration. `model` trusts the world model alone; `anchors` mixes in
 executed groups but corrects nothing; `both` is the method of the paper; the others are the
 options beyond it. `features` learns the world model's errors from what describes a solution;
-`online` has no world model to begin with, and learns one from the run's own anchors."""
+`online` has no world model to begin with, and learns one from the run's own anchors; `longer` is
+the method with twice the groups, which some of the time saved can buy."""
 
 ABLATION = ("anchors", "denoise", "debias", "both")
 """The 2 x 2 table: neither, one, the other, both."""
@@ -81,6 +83,12 @@ def swept(arms: Sequence[str], sweep: str) -> tuple[str, ...]:
     values = SWEEPS[sweep].values
     dialled = [arm for arm in arms if arm != REFERENCE]
     return (REFERENCE, *(f"{arm}@{sweep}={value:g}" for arm in dialled for value in values))
+
+
+def times(arm: str) -> int:
+    """How many times as many groups as the others an arm trains on."""
+    found: int = ARMS.get(arm, {}).get("times", 1)
+    return found
 
 
 def dial_of(arm: str) -> tuple[str, str, float] | None:

@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from wmrl_gym.benchmark.arms import times
 from wmrl_gym.errors import WMRLError
 
 SCHEMA = "wmrl-gym/arm-result/1"
@@ -115,7 +116,10 @@ def require_comparable(results: Iterable[ArmResult]) -> None:
         for name, of in (
             ("scenario", result.scenario == first.scenario),
             ("tasks", sorted(result.after) == sorted(first.after)),
-            ("number of groups", result.groups == first.groups),
+            (
+                "number of groups",
+                result.groups * times(first.arm) == first.groups * times(result.arm),
+            ),
         ):
             if not of:
                 raise StudyError(

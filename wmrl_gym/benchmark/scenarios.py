@@ -37,7 +37,8 @@ class Scenario:
             changed["world_model"] = f"residual:{predicts}"
         if changed.get("fusion") == "prediction_powered":
             changed["normalize"] = "center"  # where it is unbiased
-        return replace(self.config, **changed, seed=seed, workers=workers)
+        groups = changed.pop("groups", self.config.groups) * changed.pop("times", 1)
+        return replace(self.config, **changed, groups=groups, seed=seed, workers=workers)
 
 
 _SYNTHETIC = TrainConfig(

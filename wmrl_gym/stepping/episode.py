@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from wmrl_gym.episodes import EpisodeBuilder
 from wmrl_gym.executors.episode import NO_VALUE, Route
-from wmrl_gym.outcomes import Source
+from wmrl_gym.executors.episode_log import EpisodeRow
+from wmrl_gym.outcomes import Source, Status
 
 IMAGINED_SUCCESS = 0.5
 """Probability from which on an imagined state counts as a success, or as an end."""
@@ -85,6 +86,26 @@ class LaneEpisode:
         """A record that begins where this episode does."""
         instruction = str(self.kept.get("instruction", ""))
         return EpisodeBuilder(self.start, task=self.task, instruction=instruction, seed=self.seed)
+
+    def row(self) -> EpisodeRow:
+        """What the log of a run keeps of it, once it has ended."""
+        assert self.route is not None
+        return EpisodeRow(
+            group=self.group,
+            task=self.task,
+            anchor=self.anchor,
+            real=self.route.real,
+            predicted=self.score_predicted,
+            calibrated=self.score_calibrated,
+            true=self.score_true,
+            weight=self.route.weight,
+            version=self.route.version,
+            seconds=self.seconds,
+            valid=self.valid,
+            status=int(Status.COMPLETED if self.valid else Status.UNSCORED),
+            artifact=str(self.kept.get("instruction", "")),
+            feedback=f"{self.steps} steps",
+        )
 
     def info(self, version: int) -> dict[str, Any]:
         """The flat keys that `info` carries after every reset and step: plain Python values.

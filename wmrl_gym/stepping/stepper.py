@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from wmrl_gym.correction import RewardCorrection
 from wmrl_gym.executors.episode import NO_VALUE, Route, settled_route
+from wmrl_gym.executors.episode_log import append_rows
 from wmrl_gym.stepping.episode import Dream, LaneEpisode
 from wmrl_gym.stepping.gate import ValidityGate
 from wmrl_gym.stepping.groups import GroupBook
@@ -71,6 +72,8 @@ class AnchoredStepper:
         self.gate = gate
         self.horizon = horizon
         self.totals = SteppingTotals()
+        self.log: str | None = None
+        """File that gets a line for every finished episode; see `episode_log`."""
         self._dynamics = model if isinstance(model, DynamicsModel) else None
         self._judge = None if isinstance(model, DynamicsModel) else model
         # Rewards of single steps are known to a model of the dynamics only.
@@ -314,6 +317,8 @@ class AnchoredStepper:
             results[lane] = results[lane]._replace(
                 reward=self._last_reward(episode, float(results[lane].reward), score)
             )
+        if self.log is not None and ended:
+            append_rows(self.log, [episode.row() for episode in ended.values()])
 
     def _predictions(self, ended: Mapping[int, LaneEpisode]) -> dict[int, float]:
         """Raw predicted score of each ended episode; NaN where there is none."""
