@@ -1,9 +1,10 @@
 """Success rates from a tenth of real episodes and a world model for the rest.
 
-OMP_NUM_THREADS=1 python benchmarks/success_estimate.py [--out FILE] [--tasks reach push ...]
+OMP_NUM_THREADS=1 python benchmarks/success_estimate.py [--out FILE] [--tasks reach button ...]
 
-For each task of `WMRL-VLA-State-v0` a dynamics ensemble learns from episodes of the expert at
-several skills. Policies cloned from the expert, with more or less noise, then play 200 episodes
+For each task of `WMRL-VLA-State-v0` a policy is cloned from the expert, and disturbed more or less
+to get policies of five skills. A dynamics ensemble learns from episodes that they and the expert
+played, as it would in a run, from earlier batches. The policies then play 200 other episodes
 twice, from the same starts and with the same noise: for real, and imagined by the model, closed
 loop. Over and over a tenth of the pairs are drawn as anchors, whose real outcome may be looked
 at; the mean of all 200 real outcomes is what has to be estimated. Root mean square errors of
@@ -12,6 +13,23 @@ at; the mean of all 200 real outcomes is what has to be estimated. Root mean squ
 - the model's mean alone;
 - an isotonic map fitted to the anchors and applied to the others;
 - the prediction-powered estimate (`correction/mean_estimate.py`).
+
+What `results/success-estimate.json` says. The error relative to that of the anchors alone, which
+was to be 0.7 at most, follows how well the model ranks single episodes (AUC):
+
+| task | AUC | prediction-powered | isotonic | model alone |
+|---|---|---|---|---|
+| reach | 0.93 | 0.70 | 0.50 | 0.46 |
+| button | 0.86 | 0.84 | 0.68 | 0.90 |
+| drawer | 0.76 | 0.94 | 0.90 | 0.47 |
+| knob | 0.73 | 0.95 | 0.98 | 1.79 |
+
+Reach is at the line, button only by the isotonic map, drawer and knob are above it. It is the model
+that falls short, not the estimate: with the best lambda instead of one tuned on 20 anchors, reach
+would come to 0.67 and button to 0.77. Correlated by r with the truth, predictions can bring the
+error down to about sqrt(1 - r^2), so that 0.7 takes an r of 0.72; these are 0.74, 0.64, 0.43 and
+0.40. The model alone looks good where its mean happens to be right (drawer), which nobody can
+know without anchors, and is far off where it is not (knob).
 """
 
 from __future__ import annotations
@@ -36,9 +54,9 @@ from wmrl_gym.envs.vla.rollouts import play as play_real
 from wmrl_gym.episodes import EpisodeRecord
 from wmrl_gym.world_models.dynamics import EnsembleDynamics, Validity, imagine, skill_correlation
 
-SKILLS = (1.0, 0.9, 0.8, 0.6, 0.4)
-NOISE = (0.0, 0.3, 0.6, 0.9, 1.3)
-EPISODES_PER_SKILL, PAIRS_PER_POLICY = 40, 40
+SKILLS = (1.0, 0.9, 0.8)
+NOISE = (0.0, 0.15, 0.3, 0.5, 0.8)
+EPISODES_PER_SKILL, EARLIER_PER_POLICY, PAIRS_PER_POLICY = 50, 120, 40
 ANCHOR_SHARE, RESAMPLES, LONGEST = 0.1, 1000, 1000
 
 
@@ -67,7 +85,7 @@ class Cloned:
         return self.actions(np.asarray(observations, np.float32))[:, None]
 
 
-def clone(episodes: Sequence[EpisodeRecord], updates: int = 1500) -> nn.Module:
+def clone(episodes: Sequence[EpisodeRecord], updates: int = 4000) -> nn.Module:
     """Clone whoever succeeded."""
     torch.manual_seed(0)
     good = [episode for episode in episodes if episode.success_once]
@@ -97,11 +115,11 @@ def clone(episodes: Sequence[EpisodeRecord], updates: int = 1500) -> nn.Module:
     return Scaled()
 
 
-def disturbances(noise: float, number: int) -> tuple[np.ndarray, np.ndarray]:
+def disturbances(noise: float, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """`[B, 7]` and `[B, H, 7]` of a policy."""
-    rng = np.random.default_rng([number, 7])
-    bias = 0.5 * noise * rng.normal(size=(PAIRS_PER_POLICY, 7))
-    return bias, noise * rng.normal(size=(PAIRS_PER_POLICY, LONGEST, 7))
+    rng = np.random.default_rng([seed, 7])
+    bias = 0.5 * noise * rng.normal(size=(count, 7))
+    return bias, noise * rng.normal(size=(count, LONGEST, 7))
 
 
 def errors(
@@ -125,6 +143,23 @@ def errors(
     return {name: np.array(values) - true.mean() for name, values in found.items()}
 
 
+def played(
+    task: str, envs: Sequence[Any], network: nn.Module, noise: float, *, count: int, seed: int
+) -> tuple[list[EpisodeRecord], Cloned]:
+    """Real episodes of a disturbed policy, and the same policy to play them once more."""
+    bias, steps = disturbances(noise, count, seed)
+    starts = [Start(task, 100_000 + 1000 * seed + row) for row in range(count)]
+    rows = iter(range(0, count, len(envs)))
+
+    def policy(batch: Sequence[Any]) -> Cloned:
+        first = next(rows)
+        chosen = slice(first, first + len(batch))
+        return Cloned(network, bias[chosen], steps[chosen])
+
+    records = list(play_real(envs, policy, starts, label=f"noise {noise}"))
+    return records, Cloned(network, bias, steps)
+
+
 def study(task: str) -> dict[str, Any]:
     started = time.process_time()
     envs: list[Any] = [
@@ -143,28 +178,22 @@ def study(task: str) -> dict[str, Any]:
             label=label,
         )
     network = clone(episodes)
+    for number, noise in enumerate(NOISE):
+        episodes += played(task, envs, network, noise, count=EARLIER_PER_POLICY, seed=number)[0]
     interleaved = [episodes[k] for k in np.random.default_rng(1).permutation(len(episodes))]
     model = EnsembleDynamics(episodes[0].observations.shape[1], 7).fit(interleaved)
     real: list[EpisodeRecord] = []
     scores = []
     for number, noise in enumerate(NOISE):
-        bias, steps = disturbances(noise, number)
-        starts = [Start(task, 100_000 + 1000 * number + row) for row in range(PAIRS_PER_POLICY)]
-        rows = iter(range(0, PAIRS_PER_POLICY, len(envs)))
-
-        def policy(batch: Any, rows=rows, bias=bias, steps=steps) -> Cloned:
-            first = next(rows)
-            last = first + len(batch)
-            return Cloned(network, bias[first:last], steps[first:last])
-
-        played = list(play_real(envs, policy, starts, label=f"noise {noise}"))
-        first_states = np.stack([episode.observations[0] for episode in played])
-        dreamed = Cloned(network, bias, steps).actions
-        horizon = max(episode.length for episode in played)
+        records, disturbed = played(
+            task, envs, network, noise, count=PAIRS_PER_POLICY, seed=100 + number
+        )
+        first_states = np.stack([episode.observations[0] for episode in records])
+        horizon = max(episode.length for episode in records)
         # No early ends: the rows, and with them the noise of each, stay the same.
-        rollout = imagine(model, first_states, dreamed, horizon=horizon, threshold=2.0)
+        rollout = imagine(model, first_states, disturbed.actions, horizon=horizon, threshold=2.0)
         scores.append(rollout.scores)
-        real += played
+        real += records
     predicted = np.concatenate(scores)
     true = np.array([episode.success_once for episode in real], dtype=np.float64)
     rmse = {
@@ -191,9 +220,9 @@ def study(task: str) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tasks", nargs="+", default=["reach", "push", "button", "drawer"])
+    parser.add_argument("--tasks", nargs="+", default=["reach", "button", "drawer", "knob"])
     parser.add_argument(
-        "--out", type=Path, default=Path("benchmarks/results/success_estimate.json")
+        "--out", type=Path, default=Path("benchmarks/results/success-estimate.json")
     )
     arguments = parser.parse_args()
     torch.set_num_threads(1)

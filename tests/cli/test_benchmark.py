@@ -42,8 +42,8 @@ def test_a_study_runs_goes_on_and_reports(
     for name in ("table.md", "scores.png", "profiles.png", "curve-executions.png"):
         assert (out / name).stat().st_size > 100
     rows = json.loads((out / "tables" / "table.json").read_text())
-    both, real = rows
-    assert (both["arm"], real["arm"]) == ("both", "real")
+    real, both = rows
+    assert (real["arm"], both["arm"]) == ("real", "both")
     assert both["executions"][0] < 0.3 * real["executions"][0]
     (out / "both-1.json").write_text("{")  # torn: it is made again
     main(["benchmark", "--out", str(out), *TINY])

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from wmrl_gym.cli import main
+from wmrl_gym.executors.episode_log import read_rows
 from wmrl_gym.training.directory import RunDirectory
 
 SMALL = [
@@ -26,6 +27,12 @@ def command(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "wmrl_gym.cli", *arguments], capture_output=True, text=True
     )
+
+
+def episodes(run: Path) -> list[tuple[object, ...]]:
+    rows = read_rows(run / "episodes.jsonl")
+    # NaN is not equal to itself.
+    return [(row.group, row.real, repr(row.predicted), repr(row.true), row.weight) for row in rows]
 
 
 def metrics(run: Path) -> list[dict[str, float]]:
@@ -83,6 +90,7 @@ def test_a_killed_run_resumes_as_if_nothing_had_happened(tmp_path: Path) -> None
     resumed = command("train", "--run", str(killed), "--resume")
     assert resumed.returncode == 0, resumed.stderr
     assert metrics(killed) == metrics(whole)
+    assert episodes(killed) == episodes(whole)
 
 
 @pytest.mark.slow

@@ -18,6 +18,10 @@ from wmrl_gym.cli.train_trl_config import TrainTRLConfig
         ({"lora_rank": -1}, "lora_rank=-1 must not be negative"),
         ({"lora_rank": 8}, "lora_rank=8 adapts a model that exists"),
         ({"world_model": "base"}, "lora_rank=0 trains without any: give --lora-rank"),
+        ({"turn_tokens": 0}, "turn_tokens=0 must be at least 1"),
+        ({"temperature": 0.0}, "temperature=0.0 must be positive"),
+        ({"learning_rate": -1e-4}, "learning_rate=-0.0001 must be positive"),
+        ({"beta": -0.1}, "beta=-0.1 must not be negative"),
         ({"evaluation_episodes": -1}, "evaluation_episodes=-1 is negative"),
     ],
 )

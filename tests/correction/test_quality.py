@@ -5,31 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from wmrl_gym.correction.diagnostics import rank_correlations
 from wmrl_gym.correction.quality import (
     bootstrap_interval,
     calibration_error,
     cross_debiased,
     detection_auc,
     pair_accuracies,
-    rank_correlations,
     reliability,
 )
-
-
-def test_rank_correlations_by_hand() -> None:
-    # Group 3: ranks of the truth 1 2 3 4, of the prediction 1 3 2 4: 1 - 6 * 2 / (4 * 15) = 0.8.
-    # Group 5: reversed. Group 7: all true scores equal. Group 9: all predictions equal.
-    groups = [3, 3, 3, 3, 5, 5, 7, 7, 9, 9]
-    true = [0.1, 0.2, 0.5, 0.9, 0.1, 0.9, 0.4, 0.4, 0.1, 0.2]
-    predicted = [0.0, 0.6, 0.5, 0.7, 0.8, 0.2, 0.1, 0.9, 0.5, 0.5]
-    given = rank_correlations(predicted, true, groups)
-    assert given == pytest.approx([0.8, -1.0, np.nan, 0.0], nan_ok=True)
-
-
-def test_rank_correlation_of_ties_is_that_of_their_mean_ranks() -> None:
-    # True ranks 1.5 1.5 3, predicted 1 2 3: covariance 1.5, variances 1.5 and 2.
-    given = rank_correlations([0.1, 0.2, 0.3], [0.1, 0.1, 0.9], [0, 0, 0])
-    assert given == pytest.approx([1.5 / np.sqrt(1.5 * 2.0)])
 
 
 def test_pair_accuracies_by_hand() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from wmrl_gym.executors.episode_log import EpisodeRow, append_rows, read_rows, truncate_rows
+from wmrl_gym.executors.episode_log import EpisodeRow, append_rows, read_rows
 
 ANCHOR = EpisodeRow(
     group=3,
@@ -56,11 +56,3 @@ def test_a_foreign_line_is_named(tmp_path: Path) -> None:
         stream.write("[1, 2]\n")
     with pytest.raises(ValueError, match=r"episodes\.jsonl:2 is no episode"):
         list(read_rows(file))
-
-
-def test_rows_that_will_come_again_are_dropped(tmp_path: Path) -> None:
-    file = tmp_path / "episodes.jsonl"
-    append_rows(file, [ANCHOR, PREDICTED])
-    truncate_rows(file, 4)
-    assert list(read_rows(file)) == [ANCHOR]
-    truncate_rows(tmp_path / "absent.jsonl", 4)

@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from wmrl_gym.benchmark.arms import times
+from wmrl_gym.benchmark.arms import ARMS, dial_of, times
 from wmrl_gym.errors import WMRLError
 
 SCHEMA = "wmrl-gym/arm-result/1"
@@ -90,6 +90,9 @@ def read_result(file: Path) -> ArmResult:
 def read_results(directory: Path) -> tuple[list[ArmResult], list[str]]:
     """Read all results of a directory; what cannot be read is left out and named.
 
+    Returns:
+        Results, arms in the order of `ARMS` and then by seed, and notes in words.
+
     Raises:
         StudyError: If there is not one result.
     """
@@ -101,7 +104,14 @@ def read_results(directory: Path) -> tuple[list[ArmResult], list[str]]:
             notes.append(f"left out: {error}")
     if not results:
         raise StudyError(f"{directory} holds no result of an arm: run `wmrl-gym benchmark` first")
-    return results, notes
+    return sorted(results, key=_place), notes
+
+
+def _place(result: ArmResult) -> tuple[int, float, int]:
+    dial = dial_of(result.arm)
+    arm, value = (result.arm, 0.0) if dial is None else (dial[0], dial[2])
+    known = list(ARMS)
+    return known.index(arm) if arm in known else len(known), value, result.seed
 
 
 def require_comparable(results: Iterable[ArmResult]) -> None:

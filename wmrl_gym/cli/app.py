@@ -23,7 +23,7 @@ from wmrl_gym.cli.serve import Serve
 from wmrl_gym.cli.task_import import TasksImport
 from wmrl_gym.cli.task_lint import TasksLint
 from wmrl_gym.cli.tasks import TasksList, TasksPrepare, TasksShow
-from wmrl_gym.cli.train import Train
+from wmrl_gym.cli.train import Train, TrainControl
 from wmrl_gym.cli.train_trl import TrainTRL
 from wmrl_gym.cli.train_trl_config import TrainTRLConfig
 from wmrl_gym.cli.variants import Variant, chosen
@@ -83,6 +83,8 @@ def run(arguments: list[str] | None = None) -> None:
     if given and given[0] in _VARIANTS:
         kind, prog = chosen(_VARIANTS[given[0]], given[1:]).command, f"wmrl-gym {given[0]}"
         given = given[1:]
+        if kind is Train and asks_for_manipulation(given):
+            kind = TrainControl
     elif given[:1] == ["collect"] and asks_for_manipulation(given[1:]):
         kind, prog, given = CollectVLA, "wmrl-gym collect", given[1:]
     elif given[:1] == ["fit"] and asks_for_episodes(given[1:]):

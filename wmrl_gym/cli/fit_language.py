@@ -16,7 +16,8 @@ from rich.table import Table
 from wmrl_gym.cli.collect import package_versions
 from wmrl_gym.cli.progress import said_on_one_line
 from wmrl_gym.cli.splits import GROUPS, TASKS, TRAIN, VALIDATION, SplitSettings, fewer, split
-from wmrl_gym.correction.quality import detection_auc, pair_accuracies, rank_correlations
+from wmrl_gym.correction.diagnostics import rank_correlations
+from wmrl_gym.correction.quality import detection_auc, pair_accuracies
 from wmrl_gym.interchange.json_values import to_json_value
 from wmrl_gym.interchange.outcomes import OutcomeRecord, OutcomeSet, read_outcomes, shipped_outcomes
 from wmrl_gym.outcomes import Status, WorldModel

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -26,6 +28,7 @@ from wmrl_gym.cli.evaluate_llm_config import EvaluateLLMConfig
 from wmrl_gym.cli.evaluation_progress import EvaluationProgress
 from wmrl_gym.cli.stopping import stop_request
 from wmrl_gym.envs.mle.choice import TaskChoice
+from wmrl_gym.errors import WMRLError
 from wmrl_gym.interchange.trajectories import read_trajectories
 from wmrl_gym.world_models.language.names import SCHEMES, language_backend
 
@@ -153,17 +156,36 @@ class LLMEvaluation:
         cluster: dict[str, Any] = {"executor": config.executor, "address": config.address}
         if config.executor == "pool" and config.address is None:
             cluster = {}  # an environment of one's own may know of none
-        return gym.make(
-            config.env,
-            disable_env_checker=True,
-            tasks=list(self._tasks),
-            max_turns=config.max_turns,
-            timeout_s=config.timeout_s,
-            sandbox=config.sandbox,
-            workers=config.workers,
-            store=store,
-            **cluster,
-        )
+        with env_named(config.env):
+            return gym.make(
+                config.env,
+                disable_env_checker=True,
+                tasks=list(self._tasks),
+                max_turns=config.max_turns,
+                timeout_s=config.timeout_s,
+                sandbox=config.sandbox,
+                workers=config.workers,
+                store=store,
+                **cluster,
+            )
+
+
+@contextmanager
+def env_named(env: str) -> Iterator[None]:
+    """Say of an environment that cannot be made how it was named.
+
+    Raises:
+        ValueError: If there is no such environment, or it does not take the options of one
+            that a language model acts in.
+    """
+    try:
+        yield
+    except WMRLError:
+        raise
+    except (gym.error.Error, TypeError) as error:
+        raise ValueError(
+            f"env={env!r} cannot be made as WMRL-MLE-v0 is, for a language model: {error}"
+        ) from error
 
 
 def make_language(name: str) -> AgentLanguage:

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import logging
-import math
 import os
-from collections.abc import Callable
+import shutil
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoTokenizer, PrinterCallback, TrainerCallback
+from transformers import AutoTokenizer, PrinterCallback
+from transformers.utils.logging import disable_progress_bar
 from trl.trainer.grpo_config import GRPOConfig
 
 from wmrl_gym.agents.llm.language import ChatLanguage, PlainLanguage
 from wmrl_gym.agents.llm.spec import WMRLSpec
 from wmrl_gym.agents.llm.trl import WMRLTrainer
 from wmrl_gym.agents.llm.trl_checkpoint import last_checkpoint
+from wmrl_gym.cli.llm_callbacks import Metrics, Stop
+from wmrl_gym.cli.llm_evaluation import env_named
 from wmrl_gym.cli.llm_report import INITIAL, TRAINED
+from wmrl_gym.cli.stopping import StopRequest, stop_request
 from wmrl_gym.cli.train_trl_config import BASE, PIPELINE_MODEL, SMOLLM2, TrainTRLConfig
 from wmrl_gym.errors import MissingDependencyError
 from wmrl_gym.executors import StoringExecutor
@@ -25,48 +32,99 @@ from wmrl_gym.outcomes import WorldModel
 from wmrl_gym.training.directory import RunDirectory
 
 _WARMUP_STEPS = 10
-_SHOWN = ("reward", "wmrl/executions_real", "wmrl/executions_avoided", "wmrl/rank_correlation")
 
 
-def train(config: TrainTRLConfig, run: RunDirectory, *, resume: bool) -> None:
+def train(config: TrainTRLConfig, run: RunDirectory, *, resume: bool) -> bool:
     """Train to the end, and write the model to `model` in the directory of the run.
+
+    The first Ctrl-C saves a checkpoint after the batch that is going on.
 
     Args:
         config: What to do.
-        run: The run.
+        run: The run. A new one is made once nothing is left that could be refused.
         resume: Whether to go on from the last whole checkpoint, or from the start if the run
             never got to one. Executions that are in the store are not paid again.
+
+    Returns:
+        Whether the training is finished; if not, the user has stopped it.
     """
-    logging.getLogger("transformers").setLevel(logging.ERROR)
+    _be_quiet()
     if (run.path / TRAINED).is_dir():
-        return
+        return True
     checkpoint = last_checkpoint(run.path / "checkpoints") if resume else None
-    model, tokenizer = _model(config, fresh=checkpoint is None)
-    if checkpoint is None and config.model == PIPELINE_MODEL:
-        model.save_pretrained(run.path / INITIAL)
-        tokenizer.save_pretrained(run.path / INITIAL)
+    with _no_trace(run.path):
+        model, tokenizer = _model(config, fresh=checkpoint is None)
+        trainer = _trainer(config, run, model, tokenizer)
+    try:
+        if trainer.is_world_process_zero():
+            if not resume:
+                run.create(config)
+            if checkpoint is None and config.model == PIPELINE_MODEL:
+                model.save_pretrained(run.path / INITIAL)
+                tokenizer.save_pretrained(run.path / INITIAL)
+        return _continue(trainer, run, checkpoint, passes=config.passes)
+    finally:
+        trainer.spec.close()
+
+
+def _be_quiet() -> None:
+    logging.getLogger("transformers").setLevel(logging.ERROR)
+    disable_progress_bar()  # type: ignore[no-untyped-call]  # transformers' own
+    # TRL asks for it by a name that is on its way out, in every batch.
+    warnings.filterwarnings("ignore", message=".*is_gradient_checkpointing", category=FutureWarning)
+
+
+@contextmanager
+def _no_trace(run: Path) -> Iterator[None]:
+    """Remove the directory if it is new and what is done in it fails."""
+    new = not run.exists() and os.environ.get("RANK", "0") == "0"
+    try:
+        yield
+    except BaseException:
+        if new:
+            shutil.rmtree(run, ignore_errors=True)
+        raise
+
+
+def _trainer(config: TrainTRLConfig, run: RunDirectory, model: Any, tokenizer: Any) -> WMRLTrainer:
+    arguments, adapter = _arguments(config, run.path), _adapter(config)
     made: list[WMRLTrainer] = []
     world_model = _world_model(config, tokenizer, policy=lambda: made[0].model)
     spec = make_spec(config, world_model, store=run.store)
     try:
-        trainer = WMRLTrainer(
-            model,
-            spec,
-            args=_arguments(config, run.path),
-            processing_class=tokenizer,
-            peft_config=_adapter(config),
-            callbacks=[_Metrics(run, workers=_workers(spec))],
-        )
-        made.append(trainer)
-        # It would print every figure of every step.
-        trainer.remove_callback(PrinterCallback)
-        trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
-        # Under its name only when it is whole.
-        trainer.save_model(str(run.path / f"{TRAINED}.new"))
-        if trainer.is_world_process_zero():
-            os.replace(run.path / f"{TRAINED}.new", run.path / TRAINED)
-    finally:
+        with _model_named(config, OSError):
+            trainer = WMRLTrainer(
+                model,
+                spec,
+                args=arguments,
+                processing_class=tokenizer,
+                peft_config=adapter,
+                callbacks=[Metrics(run, workers=_workers(spec))],
+            )
+    except BaseException:
         spec.close()
+        raise
+    made.append(trainer)
+    # It would print every figure of every step.
+    trainer.remove_callback(PrinterCallback)
+    return trainer
+
+
+def _continue(
+    trainer: WMRLTrainer, run: RunDirectory, checkpoint: Path | None, *, passes: int
+) -> bool:
+    # Several processes would not hear of Ctrl-C in the same batch.
+    alone = trainer.accelerator.num_processes == 1
+    with stop_request() if alone else nullcontext(StopRequest()) as stop:
+        trainer.add_callback(Stop(stop, passes))
+        trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+    if trainer.state.global_step < trainer.state.max_steps:
+        return False
+    # Under its name only when it is whole.
+    trainer.save_model(str(run.path / f"{TRAINED}.new"))
+    if trainer.is_world_process_zero():
+        os.replace(run.path / f"{TRAINED}.new", run.path / TRAINED)
+    return True
 
 
 def make_spec(
@@ -87,46 +145,22 @@ def make_spec(
         "workers": config.workers,
         "store": None if store is None else str(store),
     }
-    return WMRLSpec(
-        config.tasks,
-        groups=config.groups,
-        env=config.env,
-        env_options=options,
-        world_model=world_model,
-        anchor_fraction=config.anchor_fraction,
-        seed=config.seed,
-        correction_options={"debias": config.debias, "denoise": config.denoise},
-        language=_language(config),
-        episodes=config.samples,
-        turn_tokens=config.turn_tokens,
-        max_prompt_tokens=config.prompt_tokens,
-        max_observation_tokens=config.observation_tokens,
-    )
-
-
-class _Metrics(TrainerCallback):
-    """Writes a line for each batch, and shows the figures that matter."""
-
-    def __init__(self, run: RunDirectory, *, workers: int) -> None:
-        self._run, self._workers = run, workers
-
-    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Drop the lines of batches that the checkpoint does not know: they will come again."""
-        if state.is_world_process_zero:
-            self._run.truncate_metrics("step", state.global_step)
-
-    def on_log(
-        self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **_: Any
-    ) -> None:
-        """Write and show one batch."""
-        if not state.is_world_process_zero or not logs or "reward" not in logs:
-            return
-        known = {k: v for k, v in logs.items() if v is not None and math.isfinite(v)}
-        self._run.log({"step": state.global_step, "workers": self._workers, **known})
-        shown = [
-            f"{name.removeprefix('wmrl/')}={known[name]:.3g}" for name in _SHOWN if name in known
-        ]
-        print(f"step={state.global_step}/{state.max_steps}", *shown, flush=True)
+    with env_named(config.env):
+        return WMRLSpec(
+            config.tasks,
+            groups=config.groups,
+            env=config.env,
+            env_options=options,
+            world_model=world_model,
+            anchor_fraction=config.anchor_fraction,
+            seed=config.seed,
+            correction_options={"debias": config.debias, "denoise": config.denoise},
+            language=_language(config),
+            episodes=config.samples,
+            turn_tokens=config.turn_tokens,
+            max_prompt_tokens=config.prompt_tokens,
+            max_observation_tokens=config.observation_tokens,
+        )
 
 
 def _workers(spec: WMRLSpec) -> int:
@@ -151,7 +185,23 @@ def _model(config: TrainTRLConfig, *, fresh: bool) -> tuple[Any, Any]:
         lessons = {} if fresh else {"lessons": 0}  # a checkpoint brings the weights
         return pipeline_policy(config.tasks, seed=config.seed, **lessons)
     name = _name(config)
-    return name, AutoTokenizer.from_pretrained(name, padding_side="left", truncation_side="left")
+    with _model_named(config, OSError, ValueError):
+        return name, AutoTokenizer.from_pretrained(
+            name, padding_side="left", truncation_side="left"
+        )
+
+
+@contextmanager
+def _model_named(config: TrainTRLConfig, *errors: type[Exception]) -> Iterator[None]:
+    """Say of what cannot be loaded, with these errors, how it was named."""
+    try:
+        yield
+    except errors as error:
+        raise ValueError(
+            f"model={config.model!r} is no model that can be loaded: give the directory of a "
+            "causal language model in the layout of transformers, its hub name where the hub can "
+            f"be reached, {SMOLLM2!r} or {PIPELINE_MODEL!r} ({' '.join(str(error).split())})"
+        ) from error
 
 
 def _world_model(
@@ -192,6 +242,11 @@ def _adapter(config: TrainTRLConfig) -> Any:
 
 
 def _arguments(config: TrainTRLConfig, run: Path) -> GRPOConfig:
+    if config.vllm and find_spec("vllm") is None:
+        raise MissingDependencyError(
+            "vllm=True generates with vLLM in the training process, which is not installed: "
+            "pip install vllm, on a machine with a GPU"
+        )
     cpu = config.device == "cpu" or not torch.cuda.is_available()
     device_batch = config.device_batch_size or config.samples
     steps = config.samples // device_batch
@@ -212,7 +267,7 @@ def _arguments(config: TrainTRLConfig, run: Path) -> GRPOConfig:
         "bf16": False if cpu or config.model == PIPELINE_MODEL else None,
         "use_vllm": config.vllm,
         "vllm_max_model_length": config.prompt_tokens + config.completion_tokens,
-        "gradient_checkpointing": config.gradient_checkpointing,
+        "activation_checkpointing": config.gradient_checkpointing,
         "per_device_train_batch_size": device_batch,
         "gradient_accumulation_steps": steps,
         "steps_per_generation": steps,

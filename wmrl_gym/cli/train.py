@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -13,10 +13,10 @@ from rich.console import Console
 from wmrl_gym.cli.evaluate import report
 from wmrl_gym.cli.progress import TrainingProgress
 from wmrl_gym.cli.stopping import stop_request
-from wmrl_gym.executors.episode_log import truncate_rows
-from wmrl_gym.training.config import TrainConfig
+from wmrl_gym.training.config import ControlConfig, TrainConfig
 from wmrl_gym.training.directory import RunDirectory, replace_file
 from wmrl_gym.training.run import TrainingRun, save_agent
+from wmrl_gym.training.trackers import open_trackers
 
 
 @dataclass(frozen=True)
@@ -60,25 +60,44 @@ class Train:
             report(run)
 
 
+@dataclass(frozen=True)
+class TrainControl(Train):
+    """Train a policy to control an arm with a model of the dynamics in the loop.
+
+    Ctrl-C stops the run after the batch that is going on; --resume continues it.
+    """
+
+    config: Annotated[ControlConfig, tyro.conf.OmitArgPrefixes] = field(
+        default_factory=ControlConfig
+    )
+
+
 def _continue(training: TrainingRun, run: RunDirectory) -> None:
     """Go on from the checkpoint, or from the start if the run never got to one."""
     if run.checkpoint.exists():
         training.restore(run)
         run.truncate_metrics("groups", training.groups)
-        truncate_rows(run.episodes, training.groups)
     else:
+        run.truncate_metrics("groups", 0)
+        run.episodes.unlink(missing_ok=True)
         replace_file(run.initial_policy, save_agent(training.agent))
 
 
 def _train(training: TrainingRun, run: RunDirectory) -> bool:
     """Train until all groups are done (True) or the user has had enough (False)."""
     console = Console()
-    with stop_request() as stop, TrainingProgress(training.config.groups, console) as progress:
+    config = training.config
+    with (
+        open_trackers(config.track, run=run.path, config=asdict(config)) as track,
+        stop_request() as stop,
+        TrainingProgress(config.groups, console) as progress,
+    ):
         while not training.finished:
             if stop.wanted:
                 return False
             metrics = training.train_batch()
             run.log(metrics)
             training.save(run)
+            track(metrics, training.groups)
             progress.show(metrics)
     return True

@@ -19,7 +19,8 @@ class TrainTRL:
     """Train a language model by GRPO with a world model in the loop (needs the extra trl).
 
     The run directory keeps the arguments, every real execution, the checkpoints, the model and
-    its true score before and after. A run that was stopped or killed goes on with --resume.
+    its true score before and after. Ctrl-C stops the run after the batch that is going on; one
+    that was stopped or killed goes on with --resume.
     """
 
     run: Path
@@ -47,10 +48,11 @@ class TrainTRL:
             raise MissingDependencyError(
                 f'--agent trl needs {error.name}: pip install "wmrl-gym[trl]"'
             ) from error
-        if first and not self.resume:
-            run.create(config)
-        train(config, run, resume=self.resume)
-        if first and config.real_episodes:
+        # A wrong argument leaves no directory behind.
+        finished = train(config, run, resume=self.resume)
+        if not finished:
+            print(f"stopped; continue with: wmrl-gym train --run {run.path} --resume")
+        elif first and config.real_episodes:
             from wmrl_gym.cli.llm_report import report
 
             report(run)

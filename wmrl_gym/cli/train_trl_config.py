@@ -44,7 +44,7 @@ class TrainTRLConfig:
     """Recast predictions by the map fitted to the anchors."""
     denoise: bool = True
     """Weigh anchors by the inverse-variance rule."""
-    groups: int = 180
+    groups: int = 300
     """Groups of episodes to train on."""
     group_size: int = 8
     """Episodes in a group."""
@@ -58,9 +58,9 @@ class TrainTRLConfig:
     """Passes over a batch; 4 for "pipeline", else 1 if not given."""
     loss_type: str = "dapo"
     """Loss of TRL."""
-    scale_rewards: str = "group"
-    """"group" divides advantages by the group's standard deviation, as the paper does; "none"
-    lets the size of predicted differences count."""
+    scale_rewards: Literal["group", "batch", "none"] = "group"
+    """"group" divides advantages by the group's standard deviation, as the paper does, "batch" by
+    that of the batch; "none" lets the size of predicted differences count."""
     beta: float = 0.0
     """Coefficient of the KL divergence from the model that training started with."""
     temperature: float = 1.0
@@ -92,7 +92,7 @@ class TrainTRLConfig:
     """Batches between two checkpoints."""
     seed: int = 0
     """Seed of the policy, the tasks and the anchors."""
-    device: str = "auto"
+    device: Literal["cpu", "auto"] = "auto"
     """Device of the policy: "cpu", or "auto" for a GPU if there is one."""
 
     def __post_init__(self) -> None:
@@ -102,10 +102,20 @@ class TrainTRLConfig:
             "group_size": 2,
             "groups_per_batch": 2,
             "save_batches": 1,
+            "turn_tokens": 1,
+            "completion_tokens": 1,
+            "prompt_tokens": 1,
+            "observation_tokens": 1,
         }
         for name, least in minima.items():
             if getattr(self, name) < least:
                 raise ValueError(f"{name}={getattr(self, name)} must be at least {least}")
+        for name in ("temperature", "timeout_s", "learning_rate"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ValueError(f"{name}={value} must be positive")
+        if not self.beta >= 0:
+            raise ValueError(f"beta={self.beta} must not be negative")
         if self.passes < 1:
             raise ValueError(f"iterations={self.iterations} must be at least 1")
         if self.groups % self.groups_per_batch:

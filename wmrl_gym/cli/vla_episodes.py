@@ -75,4 +75,4 @@ def asks_for_manipulation(arguments: Sequence[str]) -> bool:
         known, _ = parser.parse_known_args(arguments)
     except argparse.ArgumentError:  # the real parser says what is wrong
         return False
-    return str(known.env).startswith("WMRL-VLA-")
+    return str(known.env).rpartition(":")[2].startswith("WMRL-VLA-")

@@ -26,31 +26,6 @@ from wmrl_gym.correction.checks import (
     require_same_length,
 )
 from wmrl_gym.correction.debiasing import IsotonicDebiaser
-from wmrl_gym.correction.diagnostics import rank_correlation
-
-
-def rank_correlations(
-    predicted: npt.ArrayLike, true: npt.ArrayLike, groups: npt.ArrayLike
-) -> FloatArray:
-    """Return Spearman's rank correlation of predicted and true scores in each group.
-
-    Args:
-        predicted: `[N]` predicted scores.
-        true: `[N]` true scores.
-        groups: `[N]` int, group ids.
-
-    Returns:
-        `[G]` in [-1, 1], in the order of the ids. Equal scores share their mean rank. A group
-        whose true scores are all equal has no order: NaN. One whose predictions are all equal
-        has 0.
-
-    Examples:
-        >>> rank_correlations([0.1, 0.2, 0.5, 0.5], [0.3, 0.9, 0.4, 0.4], [0, 0, 1, 1]).round(6)
-        array([ 1., nan])
-    """
-    predicted, true, groups = _checked(predicted, true, groups)
-    of_groups = [groups == group for group in np.unique(groups)]
-    return np.array([rank_correlation(predicted[m], true[m], groups[m]) for m in of_groups])
 
 
 def pair_accuracies(

@@ -81,16 +81,6 @@ def read_rows(path: str | os.PathLike[str]) -> Iterator[EpisodeRow]:
             raise ValueError(f"{os.fspath(path)}:{number} is no episode: {error}") from error
 
 
-def truncate_rows(path: str | os.PathLike[str], groups: int) -> None:
-    """Drop the rows of groups from number `groups` on: a resumed run will play them again."""
-    if Path(path).exists():
-        kept = [row for row in read_rows(path) if row.group < groups]
-        temporary = Path(path).with_suffix(".new")
-        temporary.write_text("", encoding="utf-8")
-        append_rows(temporary, kept)
-        os.replace(temporary, path)
-
-
 _SCORES = ("predicted", "calibrated", "true")
 
 

@@ -105,5 +105,7 @@ def _binned(
 
 def _anchor_share(run: RunData) -> NDArray[np.float64]:
     """Share of the groups so far that were executed for real."""
-    groups = run.series("groups_real") / run.series("groups")
-    return np.where(np.isnan(groups), 1.0, groups)
+    begun = run.series("groups_begun")
+    groups = np.where(np.isnan(begun), run.series("groups"), begun)
+    share = run.series("groups_real") / groups
+    return np.where(np.isnan(share), 1.0, share)

@@ -6,28 +6,30 @@ import importlib
 import inspect
 import io
 import json
+import os
 import pickle
 import time
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 from gymnasium.envs.registration import load_env_creator
-from gymnasium.spaces import Text
+from gymnasium.spaces import Box, Text
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 from stable_baselines3.common.utils import get_device
 
 from wmrl_gym.agents import GRPO, WeightedPPO
 from wmrl_gym.envs.execution_env import ExecutionEnv
 from wmrl_gym.errors import RunError
-from wmrl_gym.executors import AnchoredExecutor, StoringExecutor
+from wmrl_gym.executors import StoringExecutor
 from wmrl_gym.training.config import TrainConfig
 from wmrl_gym.training.directory import RunDirectory, replace_file
 from wmrl_gym.wrappers import BatchedExecution, WorldModelRewardVectorWrapper
 
 Agent = GRPO | WeightedPPO
 NO_WORLD_MODEL = "none"
-_LARGEST_MINIBATCH = 256
+_LARGEST_MINIBATCH = 128
 
 
 def make_environment(
@@ -107,6 +109,7 @@ class TrainingRun:
         self, config: TrainConfig, *, store: str | None = None, episodes: str | None = None
     ) -> None:
         self.config = config
+        self._log = None if episodes is None else Path(episodes)
         self.elapsed = 0.0
         """Wall-clock seconds of training, over all sessions of the run."""
         self.groups = 0
@@ -136,8 +139,7 @@ class TrainingRun:
                 **stepping,
             )
             self.environment = self.rewards
-            if episodes is not None and isinstance(self.rewards.anchored, AnchoredExecutor):
-                self.rewards.anchored.log = episodes
+            self.rewards.anchored.log = episodes
         self.agent = _make_agent(config, self.environment)
 
     @property
@@ -170,6 +172,8 @@ class TrainingRun:
         if "steps_real" in totals:  # the common names of what was done and what was avoided
             totals["executions_real"] = totals["steps_real"]
             totals["executions_avoided"] = totals["steps_imagined"]
+        # Where each episode is a group of its own, these are not the groups of the run.
+        totals["groups_begun"] = totals.pop("groups")
         return {**metrics, **correction, **totals, "seconds_saved": self._seconds_saved(totals)}
 
     def save(self, run: RunDirectory) -> None:
@@ -179,20 +183,31 @@ class TrainingRun:
             "rewards": None if self.rewards is None else self.rewards.state_dict(),
             "groups": self.groups,
             "elapsed": self.elapsed,
+            "logged": self._logged(),
         }
         replace_file(run.checkpoint, pickle.dumps(state))
 
     def restore(self, run: RunDirectory) -> None:
-        """Continue from the checkpoint of a run."""
+        """Continue from the checkpoint of a run; what was logged after it will come again."""
         state = pickle.loads(run.checkpoint.read_bytes())
         self.agent = load_agent(self.config, state["agent"], self.environment)
         if self.rewards is not None:
             self.rewards.load_state_dict(state["rewards"])
         self.groups, self.elapsed = state["groups"], state["elapsed"]
+        self._forget_log(state["logged"])
 
     def close(self) -> None:
         """Close the environment and its executors."""
         self.environment.close()
+
+    def _logged(self) -> int:
+        """Bytes in the log of episodes."""
+        return self._log.stat().st_size if self._log is not None and self._log.exists() else 0
+
+    def _forget_log(self, kept: int) -> None:
+        if self._logged() > kept:
+            assert self._log is not None
+            os.truncate(self._log, kept)
 
     def _real_totals(self) -> dict[str, float]:
         if self.real is None:
@@ -219,7 +234,12 @@ class TrainingRun:
 def _stepping(config: TrainConfig) -> dict[str, Any]:
     """What the wrapper has to know of an environment that only has `step`."""
     bounds = (0.0, 1.0) if config.score == "return" else None
-    return {"score": config.score, "score_bounds": bounds, "device": _device(config)}
+    return {
+        "score": config.score,
+        "score_bounds": bounds,
+        "gate_threshold": config.gate_threshold,
+        "device": _device(config),
+    }
 
 
 def _device(config: TrainConfig) -> str:
@@ -249,6 +269,8 @@ def _make_agent(config: TrainConfig, environment: VectorEnv[Any, Any, Any]) -> A
         "seed": config.seed,
         "device": config.device,
     }
+    if isinstance(environment.single_action_space, Box):
+        shared["policy_kwargs"] = {"log_std_init": float(np.log(config.noise))}
     size, groups = config.group_size, config.groups_per_batch
     if config.agent == "grpo":
         return GRPO(
@@ -262,4 +284,11 @@ def _make_agent(config: TrainConfig, environment: VectorEnv[Any, Any, Any]) -> A
     steps = config.rollout_steps or groups
     # A minibatch as large as a batch of single steps; long rollouts are cut into several.
     batch_size = size * min(steps, _LARGEST_MINIBATCH // size or 1)
-    return WeightedPPO("MlpPolicy", environment, n_steps=steps, batch_size=batch_size, **shared)
+    return WeightedPPO(
+        "MlpPolicy",
+        environment,
+        n_steps=steps,
+        batch_size=batch_size,
+        gamma=config.discount,
+        **shared,
+    )

@@ -27,7 +27,8 @@ ARGUMENTS = [
     "--iterations=1",
     "--groups-per-batch=2",
     "--anchor-fraction=0.5",
-    "--timeout-s=30",
+    # On a busy machine too nothing may be stopped in one run and not in the other.
+    "--timeout-s=180",
     # Its predictions depend on nothing that differs between runs, such as durations.
     "--world-model=tests.agents.llm.scripts:ChecksumModel",
     "--save-batches=1",

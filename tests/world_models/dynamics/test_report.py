@@ -86,19 +86,12 @@ def test_a_model_that_learned_of_something_else_is_recognised(
 
 
 @pytest.mark.slow
-def test_a_trained_ensemble_is_trusted_and_a_naive_one_errs_more(
-    held_out: list[EpisodeRecord],
-) -> None:
-    episodes = record(120, seed=0)
-    good, naive = (
-        EnsembleDynamics(SIZE, ACTIONS, hidden=64, updates=updates, chunk=chunk).fit(episodes)
-        for chunk, updates in ((8, 400), (1, 400))
-    )
-    (trusted,), (loose,) = (dynamics_report(model, held_out) for model in (good, naive))
-    assert trusted.passes(0.7)
-    assert trusted.skill_correlation > 0.7
-    assert trusted.state_errors[30] < 0.1
-    assert loose.state_errors[30] > 1.5 * trusted.state_errors[30]
+def test_a_trained_ensemble_is_trusted(held_out: list[EpisodeRecord]) -> None:
+    model = EnsembleDynamics(SIZE, ACTIONS, hidden=64, updates=400).fit(record(120, seed=0))
+    (found,) = dynamics_report(model, held_out)
+    assert found.passes(0.7)
+    assert found.skill_correlation > 0.7
+    assert found.state_errors[30] < 0.05
 
 
 def test_tasks_are_reported_one_by_one() -> None:

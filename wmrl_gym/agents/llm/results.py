@@ -70,7 +70,9 @@ class TaskResult:
     def reports(self) -> list[CompetitionReport]:
         """`[k]` reports of MLE-bench, with medals where the task has a leaderboard.
 
-        They stand on the private answers; `wmrl-gym grade` grades files on all hidden rows.
+        They stand on the private answers: the public ones were told to the agent in each turn,
+        and it chose by them. `wmrl-gym grade` grades files on all hidden rows, as `mlebench
+        grade` does; `wmrl_gym.interchange.handed_in.export_submissions` makes them from episodes.
         """
         return [_report(load_task(self.task), one.metric) for one in self.attempts]
 

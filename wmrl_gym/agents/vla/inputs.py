@@ -20,6 +20,8 @@ WORDS = 24
 """Words of an instruction that are read; ours have fewer."""
 VOCABULARY = 1024
 """Hashed words; 0 stands for none."""
+STATE_UNITS = (0.1, 0.1, 0.1, 0.5, 0.5, 0.5, 0.02, 0.02)
+"""What is much for the hand's place (m), turn (rad) and opening (m)."""
 BINS = 33
 CHUNK = 8
 
@@ -96,7 +98,7 @@ def for_policy(
     """Put an environment like `WMRL-VLA-v0` into the form that the small policy trains on.
 
     Args:
-        env: The environment. `image_size=84` and `render_profile="fast"` keep it quick.
+        env: The environment. `image_size=64` and `render_profile="fast"` keep it quick.
         chunk: Actions that are decided at once.
         bins: Values of each number of an action.
     """

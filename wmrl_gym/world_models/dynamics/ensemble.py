@@ -13,17 +13,36 @@ import numpy.typing as npt
 import torch
 
 from wmrl_gym.episodes import EpisodeRecord
+from wmrl_gym.world_models.dynamics.linear_part import fit_linear
 from wmrl_gym.world_models.dynamics.memory import Replay
 from wmrl_gym.world_models.dynamics.network import DynamicsNetwork
 from wmrl_gym.world_models.dynamics.protocol import ImaginedStep
+from wmrl_gym.world_models.dynamics.rewards import (
+    states_tell_returns,
+    summed_reward,
+)
 from wmrl_gym.world_models.dynamics.scaling import Scaling
-from wmrl_gym.world_models.dynamics.spaces import action_size, observation_size, require_task
+from wmrl_gym.world_models.dynamics.spaces import (
+    action_size,
+    observation_size,
+    require_task,
+)
 from wmrl_gym.world_models.dynamics.training import TrainingPlan, train
 from wmrl_gym.world_models.dynamics.windows import WindowSampler
 
-FORMAT = 1
+FORMAT = 2
 """Version of the files that `EnsembleDynamics.save` writes."""
-_UNREADABLE = (OSError, RuntimeError, EOFError, LookupError, TypeError, ValueError, UnpicklingError)
+_GROWN = 1.5
+"""Steps of the replay, against those of the last training from the start, that ask for another."""
+_UNREADABLE = (
+    OSError,
+    RuntimeError,
+    EOFError,
+    LookupError,
+    TypeError,
+    ValueError,
+    UnpicklingError,
+)
 
 
 class EnsembleDynamics:
@@ -38,8 +57,11 @@ class EnsembleDynamics:
     useless without it: dimensions that never vary are hidden from the network, states stay
     within the range of the data, and training rolls the states forward for `chunk` steps.
 
+    Rewards are told in one of two ways, whichever is nearer to the returns of held-out episodes:
+    step by step, or as the change of the return that a state tells has been gained (`rewards`).
+
     `learn` is made for calls between batches: mostly `online_updates` gradient steps from the
-    present weights. Whenever the replay has doubled, or the data have outgrown the units
+    present weights. Whenever the replay has grown by half, or the data have outgrown the units
     (something moves that did not before), all is trained anew with `updates`.
 
     On a CPU the result is the same for the same seed, episodes and number of threads.
@@ -51,7 +73,7 @@ class EnsembleDynamics:
         hidden: Width of the two hidden layers.
         chunk: Steps that training rolls states forward.
         updates: Most gradient steps of a training from the start.
-        online_updates: Most gradient steps of a `learn` in between; 0 only trains at doublings.
+        online_updates: Most gradient steps of a `learn` in between; 0 only trains anew.
         batch_size: Windows of each member in a gradient step.
         learning_rate: At the start of each training.
         min_episodes: Episodes that there have to be, in all to train, of a task to be ready.
@@ -104,13 +126,19 @@ class EnsembleDynamics:
         self._replay = Replay(replay_steps)
         self._network: DynamicsNetwork | None = None
         self._scaling: Scaling | None = None
+        self._states_tell_returns = False
+        self._latest: tuple[torch.Tensor, torch.Tensor] | None = None
+        """States and what they tell of the return: those after a step are mostly the next one's."""
         self._trainings = 0
         self._steps_at_start = 0
         self._trained_episodes: dict[str, int] = {}
 
     @classmethod
     def for_spaces(
-        cls, observation_space: gym.Space[Any], action_space: gym.Space[Any], **arguments: Any
+        cls,
+        observation_space: gym.Space[Any],
+        action_space: gym.Space[Any],
+        **arguments: Any,
     ) -> EnsembleDynamics:
         """A model for these spaces.
 
@@ -161,8 +189,8 @@ class EnsembleDynamics:
         if not episodes or len(self._replay) < self.min_episodes:
             return
         measured = Scaling.of(self._replay.split()[0])
-        doubled = self._replay.steps >= 2 * self._steps_at_start
-        if self._scaling is None or doubled or self._scaling.outgrown_by(measured.to(self.device)):
+        grown = self._replay.steps >= _GROWN * self._steps_at_start
+        if self._scaling is None or grown or self._scaling.outgrown_by(measured.to(self.device)):
             self._train_anew(measured)
         else:
             self._scaling = self._scaling.widened(measured.to(self.device))
@@ -188,9 +216,18 @@ class EnsembleDynamics:
             following = scaling.clamp(torch.where(scaling.moving, mean, states))
             logits = network.judge(following[None], scaling) + scaling.log_odds
             meaning = logits.sigmoid().mean(dim=0)
-            rewards = step.rewards.mean(dim=0) * scaling.reward_spread + scaling.reward_mean
+            if self._states_tell_returns:
+                before = self._gained(network, states, scaling)
+                rewards = self._gained(network, following, scaling) - before
+            else:
+                rewards = summed_reward(step, scaling)
             numbers = torch.stack(
-                [rewards, meaning[:, 0], meaning[:, 1], _disagreement(step.states, mean, scaling)]
+                [
+                    rewards,
+                    meaning[:, 0],
+                    meaning[:, 1],
+                    _disagreement(step.states, mean, scaling),
+                ]
             )
         reward, success, termination, uncertainty = numbers.double().cpu().numpy()
         return ImaginedStep(following.cpu().numpy(), reward, success, uncertainty, termination)
@@ -211,10 +248,12 @@ class EnsembleDynamics:
                     f"the state is of a model with {name}={state['arguments'][name]!r}, but this "
                     f"one has {name}={self._arguments[name]!r}"
                 )
+        self._latest = None
         self._trainings = state["trainings"]
         self._steps_at_start = state["steps_at_start"]
         self._trained_episodes = dict(state["trained_episodes"])
         self.held_out_loss = state["held_out_loss"]
+        self._states_tell_returns = state["states_tell_returns"]
         if state["network"] is not None:
             self._network = self._new_network()
             self._network.load_state_dict(state["network"])
@@ -252,12 +291,14 @@ class EnsembleDynamics:
     def _train_anew(self, scaling: Scaling) -> None:
         self._scaling = scaling.to(self.device)
         self._network = self._new_network()
+        fit_linear(self._network, self._scaling, self._replay.split()[0])
         self._steps_at_start = self._replay.steps
         self._train(self._arguments["updates"])
 
     def _train(self, updates: int) -> None:
         network, scaling = self._trained()
         training, held_out = self._replay.split()
+        self._latest = None
         self._trainings += 1
         self._trained_episodes = dict(self._replay.tasks)
         if updates == 0:
@@ -275,6 +316,15 @@ class EnsembleDynamics:
             ),
             np.random.default_rng((self._arguments["seed"], self._trainings)),
         )
+        self._states_tell_returns = states_tell_returns(network, scaling, held_out)
+
+    def _gained(
+        self, network: DynamicsNetwork, states: torch.Tensor, scaling: Scaling
+    ) -> torch.Tensor:
+        """`[B, D]` states -> `[B]` return so far; nothing is computed for the latest ones."""
+        if self._latest is None or not torch.equal(self._latest[0], states):
+            self._latest = states, network.gained(states[None], scaling).mean(dim=0)
+        return self._latest[1]
 
     def _new_network(self) -> DynamicsNetwork:
         generator = torch.Generator().manual_seed(self._arguments["seed"])
@@ -303,6 +353,7 @@ class EnsembleDynamics:
             "steps_at_start": self._steps_at_start,
             "trained_episodes": dict(self._trained_episodes),
             "held_out_loss": self.held_out_loss,
+            "states_tell_returns": self._states_tell_returns,
         }
 
     def _batch(self, name: str, values: npt.ArrayLike, width: int) -> torch.Tensor:

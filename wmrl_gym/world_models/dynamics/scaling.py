@@ -36,6 +36,9 @@ class Scaling:
     action_inverse: torch.Tensor
     reward_mean: torch.Tensor
     reward_spread: torch.Tensor
+    gain_mean: torch.Tensor
+    """Of the return of an episode up to each state, as is the next."""
+    gain_spread: torch.Tensor
     log_odds: torch.Tensor
     """`[2]` added to the logits of success, 0, and of termination, those of its share of the steps.
 
@@ -52,6 +55,7 @@ class Scaling:
         actions = torch.cat([torch.from_numpy(e.actions) for e in episodes])
         rewards = torch.cat([torch.from_numpy(e.rewards) for e in episodes]).float()
         terminations = torch.cat([torch.from_numpy(e.terminations) for e in episodes]).float()
+        gains = torch.cat([torch.from_numpy(e.rewards).cumsum(dim=0) for e in episodes]).float()
         share = terminations.mean().clamp(_STILL, 1.0 - _STILL)
         low, high = states.amin(0), states.amax(0)
         still = steps.abs().amax(0) <= _STILL * (high - low).clamp(min=1.0)
@@ -65,6 +69,8 @@ class Scaling:
             action_inverse=_inverse_spread(actions),
             reward_mean=rewards.mean(),
             reward_spread=rewards.std(correction=0).clamp(min=_STILL),
+            gain_mean=gains.mean(),
+            gain_spread=gains.std(correction=0).clamp(min=_STILL),
             log_odds=torch.stack([torch.zeros(()), share.logit()]),
         )
 
@@ -89,7 +95,10 @@ class Scaling:
     def widened(self, newer: Scaling) -> Scaling:
         """The same units with the range of both."""
         values = {name: getattr(self, name) for name in _NAMES}
-        low, high = torch.minimum(self.low, newer.low), torch.maximum(self.high, newer.high)
+        low, high = (
+            torch.minimum(self.low, newer.low),
+            torch.maximum(self.high, newer.high),
+        )
         return Scaling(**{**values, "low": low, "high": high})
 
     def outgrown_by(self, newer: Scaling) -> bool:

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch import nn
 from torch.nn import functional
 
 from wmrl_gym.world_models.dynamics.network import DynamicsNetwork
@@ -32,6 +31,8 @@ class PartLosses(NamedTuple):
 
     motion: torch.Tensor
     meaning: torch.Tensor
+    gain: torch.Tensor
+    """Of the return so far, judged on real states only: it is not rolled forward."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +75,11 @@ def train(
     members = network.motion.weights[0].shape[0]
     groups = [
         {"params": network.motion.parameters(), "lr": plan.learning_rate},
-        {"params": network.meaning.parameters(), "lr": _MEANING_PACE * plan.learning_rate},
+        {
+            "params": network.meaning.parameters(),
+            "lr": _MEANING_PACE * plan.learning_rate,
+        },
+        {"params": network.gain.parameters(), "lr": plan.learning_rate},
     ]
     optimizer = torch.optim.AdamW(groups, weight_decay=1e-5)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, plan.updates)
@@ -83,8 +88,8 @@ def train(
         windows = training.draw((members, plan.batch_size), rng)
         losses = rollout_loss(network, scaling, windows, rng)
         optimizer.zero_grad()
-        torch.autograd.backward(losses.motion + losses.meaning)
-        for part in (network.motion, network.meaning):
+        torch.autograd.backward(losses.motion + losses.meaning + losses.gain)
+        for part in network.parts:
             torch.nn.utils.clip_grad_norm_(part.parameters(), 10.0)
         optimizer.step()
         schedule.step()
@@ -130,7 +135,7 @@ def rollout_loss(
         following = torch.where(real[..., None], windows.states[..., 1:, :], following)
     logits = network.judge(following.flatten(1, 2), scaling)
     meaning = balanced_loss(logits, windows.meanings.flatten(1, 2), mask.flatten(1, 2))
-    return PartLosses(rollout.sum(), meaning.sum())
+    return PartLosses(rollout.sum(), meaning.sum(), _gain_loss(network, scaling, windows).sum())
 
 
 def _motion_loss(imagined: torch.Tensor, real: torch.Tensor, scaling: Scaling) -> torch.Tensor:
@@ -139,6 +144,15 @@ def _motion_loss(imagined: torch.Tensor, real: torch.Tensor, scaling: Scaling) -
     error = (imagined[..., moving] - real[..., moving]) / scaling.step[moving]
     loss = functional.smooth_l1_loss(error, torch.zeros_like(error), reduction="none")
     return loss.sum(dim=-1) / max(len(moving), 1)
+
+
+def _gain_loss(network: DynamicsNetwork, scaling: Scaling, windows: Windows) -> torch.Tensor:
+    """`[M]` mean square error of the returns so far, in units of their spread."""
+    gains = network.gained(windows.states.flatten(1, 2), scaling).view(windows.gains.shape)
+    error = ((gains - windows.gains) / scaling.gain_spread).square()
+    # The first state of a window always belongs to its episode.
+    mask = functional.pad(windows.mask, (1, 0), value=True)
+    return (error * mask).sum(dim=(1, 2)) / mask.sum(dim=(1, 2))
 
 
 def balanced_loss(logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
@@ -176,8 +190,8 @@ class _Best:
         if held_out is not None:
             members = network.motion.weights[0].shape[0]
             self.windows = _for_members(held_out.every(_HELD_OUT_WINDOWS), members)
-        self.losses = [np.inf, np.inf]
-        self.weights: list[dict[str, Any]] = [{}, {}]
+        self.losses = [np.inf] * len(network.parts)
+        self.weights: list[dict[str, Any]] = [{} for _ in network.parts]
         self.looks_since = 0
         self.look()
 
@@ -188,7 +202,7 @@ class _Best:
         with torch.no_grad():
             losses = rollout_loss(self.network, self.scaling, self.windows)
         self.looks_since += 1
-        for index, (part, loss) in enumerate(zip(self._parts(), losses, strict=True)):
+        for index, (part, loss) in enumerate(zip(self.network.parts, losses, strict=True)):
             if float(loss) < self.losses[index]:
                 self.losses[index], self.looks_since = float(loss), 0
                 self.weights[index] = copy.deepcopy(part.state_dict())
@@ -199,12 +213,9 @@ class _Best:
         if self.windows is None:
             return np.nan
         self.look()
-        for part, weights in zip(self._parts(), self.weights, strict=True):
+        for part, weights in zip(self.network.parts, self.weights, strict=True):
             part.load_state_dict(weights)
         return sum(self.losses)
-
-    def _parts(self) -> tuple[nn.Module, nn.Module]:
-        return self.network.motion, self.network.meaning
 
 
 def _for_members(windows: Windows, members: int) -> Windows:
@@ -217,6 +228,7 @@ def _for_members(windows: Windows, members: int) -> Windows:
         states=repeated(windows.states),
         actions=repeated(windows.actions),
         rewards=repeated(windows.rewards),
+        gains=repeated(windows.gains),
         meanings=repeated(windows.meanings),
         mask=repeated(windows.mask),
     )

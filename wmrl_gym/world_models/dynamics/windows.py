@@ -25,6 +25,8 @@ class Windows:
     """`[..., H, A]`."""
     rewards: torch.Tensor
     """`[..., H]`."""
+    gains: torch.Tensor
+    """`[..., H + 1]` return of the episode up to each state."""
     meanings: torch.Tensor
     """`[..., H, 2]` 0 or 1: success and termination after each step."""
     mask: torch.Tensor
@@ -52,6 +54,7 @@ class WindowSampler:
         self._next_states = _joined([e.observations[1:] for e in episodes], device)
         self._actions = _joined([e.actions for e in episodes], device)
         self._rewards = _joined([e.rewards for e in episodes], device)
+        self._gains = _joined([e.rewards.cumsum() for e in episodes], device)
         self._meanings = _joined(meanings, device)
 
     @property
@@ -82,6 +85,10 @@ class WindowSampler:
             states=torch.cat([self._states[first][..., None, :], self._next_states[index]], dim=-2),
             actions=self._actions[index],
             rewards=self._rewards[index],
+            gains=torch.cat(
+                [(self._gains - self._rewards)[first][..., None], self._gains[index]],
+                dim=-1,
+            ),
             meanings=self._meanings[index],
             mask=wanted < end,
         )
