@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import tyro
 
 from wmrl_gym.cli import main
 from wmrl_gym.training.config import ControlConfig, TrainConfig
 from wmrl_gym.training.directory import RunDirectory, replace_file
+from wmrl_gym.training.evaluation import true_scores
 from wmrl_gym.training.run import TrainingRun, save_agent
 
 MODEL = "tests.training.small_dynamics:small_dynamics"
@@ -79,6 +81,25 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path) -> None:
 def config_of(arguments: Sequence[str]) -> ControlConfig:
     """The arguments as the command reads them."""
     return tyro.cli(ControlConfig, args=list(arguments))
+
+
+def test_episodes_of_different_lengths_are_evaluated() -> None:
+    # Some end by success after a step or two, the others at the horizon.
+    arguments = ("reward=progress", "horizon=30", "settle_steps=2")
+    config = ControlConfig(env_arguments=arguments, evaluation_episodes=12, world_model="none")
+
+    class Straight:
+        """Goes where the observation says the goal is: 2.5 cm a step at the most."""
+
+        def predict(self, observations: Any, deterministic: bool) -> tuple[Any, None]:
+            actions = np.zeros((len(observations), 7), dtype=np.float32)
+            actions[:, :3] = np.clip(observations[:, 69:72] / 0.025, -1.0, 1.0)
+            return actions, None
+
+    agent: Any = Straight()
+    scores = true_scores(agent, config, tasks=config.evaluation_tasks, store=None)["reach"]
+    assert len(scores) == 12
+    assert max(scores) == pytest.approx(1.0)
 
 
 def test_the_environment_brings_its_own_defaults() -> None:

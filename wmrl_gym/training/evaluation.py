@@ -44,10 +44,10 @@ def true_scores(
                 observations, rewards, ended, cut, infos = environment.step(actions)
                 returns += np.where(done, 0.0, rewards)
                 scored &= infos.get("status", np.zeros(count)) != -1
-                done |= ended | cut
-                if not done.all() and done.any():
-                    # Slots that are done must be reset before they can be stepped again.
-                    mask = (ended | cut).astype(np.bool_)
+                mask = np.logical_or(ended, cut)
+                done |= mask
+                if not done.all() and mask.any():
+                    # Slots whose episode ended must be reset before they can be stepped again.
                     observations, _ = environment.reset(options={**options, "reset_mask": mask})
             scores[task] = returns[scored].tolist()
     environment.close()
