@@ -280,8 +280,9 @@ def _arguments(config: TrainTRLConfig, run: Path) -> GRPOConfig:
         num_iterations=config.passes,
         max_completion_length=config.completion_tokens,
         learning_rate=_learning_rate(config),
-        # The first steps of Adam are as long as its later ones, in directions that one batch says.
-        lr_scheduler_type="constant_with_warmup",
+        # The first steps of Adam are as long as its later ones, in directions that one batch says;
+        # the last ones, at full length, would break a grammar that was learned.
+        lr_scheduler_type="linear",
         warmup_steps=_WARMUP_STEPS,
         loss_type=config.loss_type,
         scale_rewards=config.scale_rewards,

@@ -44,7 +44,7 @@ class TrainTRLConfig:
     """Recast predictions by the map fitted to the anchors."""
     denoise: bool = True
     """Weigh anchors by the inverse-variance rule."""
-    groups: int = 300
+    groups: int = 180
     """Groups of episodes to train on."""
     group_size: int = 8
     """Episodes in a group."""
