@@ -1,0 +1,33 @@
+"""The tables that are shown are those of the results that are committed."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from wmrl_gym.benchmark.arms import REFERENCE
+from wmrl_gym.benchmark.results import read_results
+from wmrl_gym.benchmark.tables import compare, markdown
+
+ROOT = Path(__file__).parents[2]
+STUDIES = sorted(path.parent for path in (ROOT / "docs" / "results").glob("*/table.md"))
+
+
+@pytest.mark.parametrize("study", STUDIES, ids=lambda path: path.name)
+def test_tables_follow_from_the_results(study: Path) -> None:
+    results, notes = read_results(study)
+    assert notes == []
+    assert (study / "table.md").read_text() == markdown(
+        compare(results, reference=REFERENCE)
+    ) + "\n"
+
+
+def test_the_table_of_the_readme_follows_from_the_results() -> None:
+    spec = importlib.util.spec_from_file_location("readme", ROOT / "benchmarks" / "readme_table.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.table() in (ROOT / "README.md").read_text()
