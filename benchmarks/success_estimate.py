@@ -19,17 +19,16 @@ was to be 0.7 at most, follows how well the model ranks single episodes (AUC):
 
 | task | AUC | prediction-powered | isotonic | model alone |
 |---|---|---|---|---|
-| reach | 0.93 | 0.70 | 0.50 | 0.46 |
-| button | 0.86 | 0.84 | 0.68 | 0.90 |
-| drawer | 0.76 | 0.94 | 0.90 | 0.47 |
-| knob | 0.73 | 0.95 | 0.98 | 1.79 |
+| reach | 0.96 | 0.65 | 0.45 | 0.46 |
+| button | 0.85 | 0.86 | 0.64 | 0.54 |
+| drawer | 0.77 | 0.92 | 0.80 | 0.30 |
+| knob | 0.70 | 0.98 | 1.01 | 1.60 |
 
-Reach is at the line, button only by the isotonic map, drawer and knob are above it. It is the model
-that falls short, not the estimate: with the best lambda instead of one tuned on 20 anchors, reach
-would come to 0.67 and button to 0.77. Correlated by r with the truth, predictions can bring the
-error down to about sqrt(1 - r^2), so that 0.7 takes an r of 0.72; these are 0.74, 0.64, 0.43 and
-0.40. The model alone looks good where its mean happens to be right (drawer), which nobody can
-know without anchors, and is far off where it is not (knob).
+Reach is below the line, button only by the isotonic map, drawer and knob are above it. It is the
+model that falls short, not the estimate: correlated by r with the truth, predictions can bring
+the error down to about sqrt(1 - r^2), so that 0.7 takes an r of 0.72. The model alone looks good
+where its mean happens to be right (drawer), which nobody can know without anchors, and is far off
+where it is not (knob).
 """
 
 from __future__ import annotations
