@@ -257,7 +257,7 @@ def _arguments(config: TrainTRLConfig, run: Path) -> GRPOConfig:
         # The last two: a kill while the latest is written leaves one that is whole.
         "save_total_limit": 2,
         "logging_steps": 1,
-        "report_to": "none",
+        "report_to": list(config.track) or "none",
         "disable_tqdm": True,
         "log_level": "error",
         "seed": config.seed,

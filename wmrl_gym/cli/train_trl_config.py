@@ -92,6 +92,8 @@ class TrainTRLConfig:
     """Batches between two checkpoints."""
     seed: int = 0
     """Seed of the policy, the tasks and the anchors."""
+    track: tuple[Literal["tensorboard", "wandb", "trackio"], ...] = ()
+    """Where metrics go besides the directory of the run."""
     device: Literal["cpu", "auto"] = "auto"
     """Device of the policy: "cpu", or "auto" for a GPU if there is one."""
 
