@@ -8,7 +8,7 @@ from typing import Any
 
 from wmrl_gym.benchmark.arms import changes
 from wmrl_gym.errors import WMRLError
-from wmrl_gym.training.config import HELD_OUT_TASKS, TRAIN_TASKS, TrainConfig
+from wmrl_gym.training.config import HELD_OUT_TASKS, TRAIN_TASKS, ControlConfig, TrainConfig
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,12 @@ SCENARIOS: Mapping[str, Scenario] = {
                 world_model="!".join(("pretrained:surrogate", *TRAIN_TASKS, *HELD_OUT_TASKS))
             ),
             small={"groups": 64, "evaluation_episodes": 6},
+        ),
+        Scenario(
+            name="control",
+            about="Reaching with an arm by PPO; a model of the dynamics learns from real episodes.",
+            config=ControlConfig(),
+            small={"groups": 40},
         ),
     )
 }
