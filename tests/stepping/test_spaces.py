@@ -75,3 +75,17 @@ def test_actions_are_clipped_and_bad_ones_are_no_motion(action: Any, expected: A
 def test_choices_are_numbers_in_a_record() -> None:
     assert FlatActions(spaces.Discrete(5)).flatten(np.int64(3)).tolist() == [3.0]
     assert FlatActions(spaces.MultiDiscrete([4, 4])).flatten(np.array([1, 2])).tolist() == [1, 2]
+
+
+def test_pictures_whose_channels_come_first_are_turned() -> None:
+    space = spaces.Dict(
+        {
+            "image": spaces.Box(0, 255, (3, 4, 5), np.uint8),
+            "state": spaces.Box(-1.0, 1.0, (2,), np.float32),
+        }
+    )
+    value = space.sample()
+    turned = FlatObservations(space).frame(value)
+    assert turned is not None
+    assert turned.shape == (4, 5, 3)
+    np.testing.assert_array_equal(turned[:, :, 1], value["image"][1])

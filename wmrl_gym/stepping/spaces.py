@@ -102,11 +102,16 @@ class FlatObservations:
         return _assemble(self.space, (), values)
 
     def frame(self, observation: Any) -> npt.NDArray[np.uint8] | None:
-        """The first image of an observation, `[H, W, 3]` uint8, if there is one."""
+        """The first image of an observation, `[H, W, 3]` uint8, if there is one.
+
+        Pictures whose channels come first, `[3, H, W]`, are turned.
+        """
         for leaf in self._images:
             image = np.asarray(_at(observation, leaf.path))
             if image.ndim == 3 and image.shape[-1] == 3:
                 return image
+            if image.ndim == 3 and image.shape[0] == 3:
+                return np.moveaxis(image, 0, -1)
         return None
 
 
