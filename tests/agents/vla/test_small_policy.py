@@ -23,7 +23,7 @@ from wmrl_gym.agents.vla import (
 from wmrl_gym.agents.vla.film import _peaks
 from wmrl_gym.agents.vla.inputs import WORDS, word_ids
 from wmrl_gym.envs.vla.expert import Expert
-from wmrl_gym.envs.vla.rollouts import Start, play, success_rate
+from wmrl_gym.envs.vla.rollouts import Start, play
 from wmrl_gym.errors import UnsupportedEnvironmentError
 from wmrl_gym.wrappers.action_bins import ActionBins
 
@@ -158,18 +158,6 @@ def test_points_are_found_where_the_picture_has_them() -> None:
     maps[0, 0, 0, 8] = 100.0
     maps[0, 1, 3, 2] = 100.0
     torch.testing.assert_close(_peaks(maps), torch.tensor([[1.0, -0.5, -1.0, 0.5, 30.0, 30.0]]))
-
-
-@pytest.mark.slow
-def test_a_cloned_policy_presses_the_button_that_it_is_told() -> None:
-    torch.manual_seed(0)
-    shown = demonstrate(for_policy(make_button()), expert, episodes=2400)
-    model = make_model(2, lambda: for_policy(make_button()))
-    clone(model.policy, shown, epochs=5)
-    envs = [make_button().unwrapped for _ in range(10)]
-    starts = [Start("button", number) for number in range(40)]  # nobody was trained on these
-    episodes = play(envs, lambda _: SmallVLAPolicy(model), starts)
-    assert success_rate("cloned", list(episodes)).success_once >= 0.3
 
 
 @pytest.mark.slow
