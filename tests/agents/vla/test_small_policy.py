@@ -43,10 +43,6 @@ def make() -> gym.Env[Any, Any]:
     return for_policy(make_bare())
 
 
-def make_button() -> Any:
-    return gym.make("WMRL-VLA-v0", task="button", image_size=64, render_profile="fast")
-
-
 def make_model(envs: int = 4, make: Callable[[], Any] = make) -> GRPO:
     vector = SyncVectorEnv([make] * envs, autoreset_mode=AutoresetMode.DISABLED)
     return GRPO(
