@@ -12,7 +12,7 @@ from wmrl_gym.benchmark.results import read_results
 from wmrl_gym.benchmark.tables import compare, markdown
 
 ROOT = Path(__file__).parents[2]
-STUDIES = sorted(path.parent for path in (ROOT / "docs" / "results").glob("*/table.md"))
+STUDIES = sorted(path.parent for path in (ROOT / "docs" / "results").glob("*/scores.png"))
 
 
 @pytest.mark.parametrize("study", STUDIES, ids=lambda path: path.name)
