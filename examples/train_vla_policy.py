@@ -16,6 +16,7 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
+import torch
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from wmrl_gym import WorldModelRewardVectorWrapper
@@ -59,6 +60,7 @@ def evaluate(model: GRPO) -> str:
 
 def main() -> None:
     """Clone, train, and say what each has brought."""
+    torch.set_num_threads(1)  # the network is small: two threads take twice the work
     shown = demonstrate(
         for_policy(make()), lambda env: Expert(env.simulation).act, episodes=DEMONSTRATIONS
     )

@@ -59,4 +59,4 @@ def test_examples(example: Path, tmp_path: Path) -> None:
         # The policy really does what it is told; 60 % were measured, of 40 episodes.
         found = re.search(r"cloned policy succeeds in +(\d+)%", printed)
         assert found is not None
-        assert int(found[1]) >= 30
+        assert int(found[1]) >= 25
