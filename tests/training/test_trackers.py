@@ -35,6 +35,11 @@ def test_weights_and_biases_writes_its_files(
         time.sleep(0.1)
 
 
+def rows_of(file: Path) -> list[tuple[str, int, object]]:
+    with sqlite3.connect(file) as database:
+        return list(database.execute("SELECT run_name, step, metrics FROM metrics"))
+
+
 def test_trackio_keeps_the_metrics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import trackio.sqlite_storage
     import trackio.utils
@@ -44,8 +49,11 @@ def test_trackio_keeps_the_metrics(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with open_trackers(["trackio"], run=tmp_path / "first", config=CONFIG) as log:
         log({"score": 0.25}, 8)
     (file,) = (tmp_path / "trackio").glob("wmrl-gym*.db")
-    with sqlite3.connect(file) as database:
-        ((run, step, metrics),) = database.execute("SELECT run_name, step, metrics FROM metrics")
+    deadline = time.monotonic() + 30.0
+    while not (rows := rows_of(file)):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    ((run, step, metrics),) = rows
     assert (run, step) == ("first", 8)
     assert "0.25" in str(metrics)
 
