@@ -81,3 +81,15 @@ def require_within(name: str, scores: FloatArray, bounds: tuple[float, float]) -
             f"{name} holds {outside[0]!r}, outside bounds={bounds!r}; declare the bounds of "
             "the environment's scores"
         )
+
+
+def checked_pairs(
+    predicted: npt.ArrayLike, true: npt.ArrayLike, groups: npt.ArrayLike
+) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Return `[N]` predicted and true scores and `[N]` groups; raise `ValueError` on NaN."""
+    predicted, true = as_scores("predicted", predicted), as_scores("true", true)
+    groups = as_groups("groups", groups)
+    require_same_length(predicted=predicted, true=true, groups=groups)
+    require_numbers("predicted", predicted)
+    require_numbers("true", true)
+    return predicted, true, groups

@@ -14,10 +14,9 @@ from wmrl_gym.correction.advantages import group_advantages
 from wmrl_gym.correction.checks import (
     FloatArray,
     IntArray,
-    as_groups,
     as_scores,
+    checked_pairs,
     require_numbers,
-    require_same_length,
 )
 
 
@@ -66,11 +65,7 @@ def rank_correlations(
         >>> rank_correlations([0.1, 0.2, 0.5, 0.5], [0.3, 0.9, 0.4, 0.4], [0, 0, 1, 1]).round(6)
         array([ 1., nan])
     """
-    predicted, true = as_scores("predicted", predicted), as_scores("true", true)
-    groups = as_groups("groups", groups)
-    require_same_length(predicted=predicted, true=true, groups=groups)
-    require_numbers("predicted", predicted)
-    require_numbers("true", true)
+    predicted, true, groups = checked_pairs(predicted, true, groups)
     _, member = np.unique(groups, return_inverse=True)
     told, real = _centred_ranks(predicted, member), _centred_ranks(true, member)
     covariance = np.bincount(member, weights=told * real)

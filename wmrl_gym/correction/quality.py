@@ -19,9 +19,9 @@ from wmrl_gym.correction.checks import (
     FloatArray,
     IntArray,
     as_bounds,
-    as_groups,
     as_mask,
     as_scores,
+    checked_pairs,
     require_numbers,
     require_same_length,
 )
@@ -42,7 +42,7 @@ def pair_accuracies(
         `[G]` in [0, 1], in the order of the ids: over the pairs with different true scores, of
         which equal predictions count one half. NaN where there is no such pair.
     """
-    predicted, true, groups = _checked(predicted, true, groups)
+    predicted, true, groups = checked_pairs(predicted, true, groups)
     of_groups = [groups == group for group in np.unique(groups)]
     return np.array([_pair_accuracy(predicted[m], true[m]) for m in of_groups])
 
@@ -166,7 +166,7 @@ def cross_debiased(
     """
     if folds < 2:
         raise ValueError(f"folds={folds} must be at least 2")
-    predicted, true, blocks = _checked(predicted, true, blocks)
+    predicted, true, blocks = checked_pairs(predicted, true, blocks)
     names, block = np.unique(blocks, return_inverse=True)
     dealt = np.random.default_rng(seed).permutation(len(names)) % folds
     recast = np.full(len(predicted), np.nan)
@@ -216,17 +216,6 @@ def bootstrap_interval(
     tail = (1.0 - confidence) / 2.0
     low, high = np.quantile(drawn, [tail, 1.0 - tail])
     return float(low), float(high)
-
-
-def _checked(
-    predicted: npt.ArrayLike, true: npt.ArrayLike, groups: npt.ArrayLike
-) -> tuple[FloatArray, FloatArray, IntArray]:
-    predicted, true = as_scores("predicted", predicted), as_scores("true", true)
-    groups = as_groups("groups", groups)
-    require_same_length(predicted=predicted, true=true, groups=groups)
-    require_numbers("predicted", predicted)
-    require_numbers("true", true)
-    return predicted, true, groups
 
 
 def _pair_accuracy(predicted: FloatArray, true: FloatArray) -> float:

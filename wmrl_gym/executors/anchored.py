@@ -122,21 +122,7 @@ class AnchoredExecutor:
 
     def info(self, slot: int) -> dict[str, Any]:
         """The flat keys that `info` carries after every reset and step: plain Python values."""
-        episode = self._episode(slot)
-        route = episode.route
-        return {
-            "wmrl/group": episode.group,
-            "wmrl/anchor": episode.anchor,
-            "wmrl/score_predicted": episode.score_predicted,
-            "wmrl/score_calibrated": episode.score_calibrated,
-            "wmrl/score_true": episode.score_true,
-            "wmrl/weight": 1.0 if route is None else route.weight,
-            "wmrl/control": 0.0 if route is None else route.control,
-            "wmrl/valid": episode.valid,
-            "wmrl/source": int(_source(route)),
-            "wmrl/version": self.correction.version if route is None else route.version,
-            "wmrl/seconds": episode.seconds,
-        }
+        return self._episode(slot).info(self.correction.version)
 
     def update(self) -> dict[str, float]:
         """Feed the anchors back: to be called between batches, and only there.
@@ -307,12 +293,6 @@ def _combine(calibrated: float, prediction: Outcome | None, real: Outcome | None
     if raw is None:
         return replace(prediction, status=Status.UNSCORED, source=Source.PREDICTED)
     return replace(prediction, score=calibrated, predicted=raw, source=Source.PREDICTED)
-
-
-def _source(route: Route | None) -> Source:
-    if route is None:
-        return Source.NONE
-    return Source.REAL if route.real else Source.PREDICTED
 
 
 def _floats(counts: Mapping[str, Any]) -> dict[str, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -58,21 +59,72 @@ def settled_route(
     )
 
 
-@dataclass
-class Episode:
-    """Running account of one episode. Its scores are maxima over its executions."""
+@dataclass(kw_only=True)
+class ScoredEpisode:
+    """What every episode under a world model has, whether it executes or steps."""
 
     group: int
     anchor: bool
     route: Route | None = None
-    last: tuple[Execution, Outcome] | None = None
-    """Its last execution."""
+    """How its group is scored; `None` before it begins."""
     score_predicted: float = NO_VALUE
     score_calibrated: float = NO_VALUE
     score_true: float = NO_VALUE
     seconds: float = 0.0
     valid: bool = True
-    """Whether every execution so far has a score."""
+    """Whether everything in it that is scored has a score."""
+
+    def info(self, version: int) -> dict[str, Any]:
+        """The flat keys that `info` carries after every reset and step: plain Python values.
+
+        Args:
+            version: Current version of the correction, for a group that has not begun.
+        """
+        route = self.route
+        source = Source.NONE
+        if route is not None:
+            source = Source.REAL if route.real else Source.PREDICTED
+        return {
+            "wmrl/group": self.group,
+            "wmrl/anchor": self.anchor,
+            "wmrl/score_predicted": self.score_predicted,
+            "wmrl/score_calibrated": self.score_calibrated,
+            "wmrl/score_true": self.score_true,
+            "wmrl/weight": 1.0 if route is None else route.weight,
+            "wmrl/control": 0.0 if route is None else route.control,
+            "wmrl/valid": self.valid,
+            "wmrl/source": int(source),
+            "wmrl/version": version if route is None else route.version,
+            "wmrl/seconds": self.seconds,
+        }
+
+    def _row(self, *, task: str, status: Status, artifact: str, feedback: str) -> EpisodeRow:
+        """Its line in the log of a run."""
+        assert self.route is not None  # it has begun
+        return EpisodeRow(
+            group=self.group,
+            task=task,
+            anchor=self.anchor,
+            real=self.route.real,
+            predicted=self.score_predicted,
+            calibrated=self.score_calibrated,
+            true=self.score_true,
+            weight=self.route.weight,
+            version=self.route.version,
+            seconds=self.seconds,
+            valid=self.valid,
+            status=int(status),
+            artifact=artifact,
+            feedback=feedback,
+        )
+
+
+@dataclass(kw_only=True)
+class Episode(ScoredEpisode):
+    """Running account of one episode that executes. Its scores are maxima over its executions."""
+
+    last: tuple[Execution, Outcome] | None = None
+    """Its last execution."""
     paired: bool = True
     """Whether every execution so far was both predicted and executed."""
 
@@ -95,19 +147,9 @@ class Episode:
         if self.route is None or self.last is None:
             return None
         execution, outcome = self.last
-        return EpisodeRow(
-            group=self.group,
+        return self._row(
             task=execution.task,
-            anchor=self.anchor,
-            real=self.route.real,
-            predicted=self.score_predicted,
-            calibrated=self.score_calibrated,
-            true=self.score_true,
-            weight=self.route.weight,
-            version=self.route.version,
-            seconds=self.seconds,
-            valid=self.valid,
-            status=int(Status(outcome.status)),
+            status=Status(outcome.status),
             artifact=execution.artifact,
             feedback=outcome.feedback,
         )

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from wmrl_gym.episodes import EpisodeBuilder
-from wmrl_gym.executors.episode import NO_VALUE, Route
+from wmrl_gym.executors.episode import ScoredEpisode
 from wmrl_gym.executors.episode_log import EpisodeRow
-from wmrl_gym.outcomes import Source, Status
+from wmrl_gym.outcomes import Status
 
 IMAGINED_SUCCESS = 0.5
 """Probability from which on an imagined state counts as a success, or as an end."""
@@ -55,12 +55,10 @@ class Dream:
         )
 
 
-@dataclass
-class LaneEpisode:
+@dataclass(kw_only=True)
+class LaneEpisode(ScoredEpisode):
     """The running episode of one sub-environment."""
 
-    group: int
-    anchor: bool
     task: str
     start: npt.NDArray[np.float32]
     """`[D]` float32, first observation."""
@@ -69,64 +67,29 @@ class LaneEpisode:
     """Steps after which it is truncated."""
     kept: dict[str, Any]
     """What imagined steps repeat of the reset's `info`: task, instruction, initial state."""
-    route: Route | None = None
     real: EpisodeBuilder | None = None
     """What really happened; `None` if nothing does."""
     dream: Dream | None = None
     """What the model imagines; `None` if it is not asked."""
     steps: int = 0
-    seconds: float = 0.0
     ended: bool = False
-    valid: bool = True
-    score_predicted: float = NO_VALUE
-    score_calibrated: float = NO_VALUE
-    score_true: float = NO_VALUE
+
+    @property
+    def instruction(self) -> str:
+        """What it was told to do; empty if nothing."""
+        return str(self.kept.get("instruction", ""))
 
     def builder(self) -> EpisodeBuilder:
         """A record that begins where this episode does."""
-        instruction = str(self.kept.get("instruction", ""))
-        return EpisodeBuilder(self.start, task=self.task, instruction=instruction, seed=self.seed)
-
-    def row(self) -> EpisodeRow:
-        """What the log of a run keeps of it, once it has ended."""
-        assert self.route is not None
-        return EpisodeRow(
-            group=self.group,
-            task=self.task,
-            anchor=self.anchor,
-            real=self.route.real,
-            predicted=self.score_predicted,
-            calibrated=self.score_calibrated,
-            true=self.score_true,
-            weight=self.route.weight,
-            version=self.route.version,
-            seconds=self.seconds,
-            valid=self.valid,
-            status=int(Status.COMPLETED if self.valid else Status.UNSCORED),
-            artifact=str(self.kept.get("instruction", "")),
-            feedback=f"{self.steps} steps",
+        return EpisodeBuilder(
+            self.start, task=self.task, instruction=self.instruction, seed=self.seed
         )
 
-    def info(self, version: int) -> dict[str, Any]:
-        """The flat keys that `info` carries after every reset and step: plain Python values.
-
-        Args:
-            version: Current version of the correction, for a group that has not begun.
-        """
-        route = self.route
-        source = Source.NONE
-        if route is not None:
-            source = Source.REAL if route.real else Source.PREDICTED
-        return {
-            "wmrl/group": self.group,
-            "wmrl/anchor": self.anchor,
-            "wmrl/score_predicted": self.score_predicted,
-            "wmrl/score_calibrated": self.score_calibrated,
-            "wmrl/score_true": self.score_true,
-            "wmrl/weight": 1.0 if route is None else route.weight,
-            "wmrl/control": 0.0 if route is None else route.control,
-            "wmrl/valid": self.valid,
-            "wmrl/source": int(source),
-            "wmrl/version": version if route is None else route.version,
-            "wmrl/seconds": self.seconds,
-        }
+    def row(self) -> EpisodeRow:
+        """Its line in the log of a run, once it has ended."""
+        return self._row(
+            task=self.task,
+            status=Status.COMPLETED if self.valid else Status.UNSCORED,
+            artifact=self.instruction,
+            feedback=f"{self.steps} steps",
+        )
