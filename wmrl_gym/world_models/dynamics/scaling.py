@@ -43,8 +43,9 @@ class Scaling:
     """`[2]` added to the logits of success, 0, and of termination, those of its share of the steps.
 
     Both are learned as if half of all states were one. To rank episodes by success that is as
-    good as any, and nearer to the truth where success is plain to see; but an imagined episode
-    should end only where a real one is more likely to end than not.
+    good as any, and nearer to the truth where success is plain to see, so its odds stay even once
+    one was seen; but an imagined episode should end only where a real one is more likely to end
+    than not, and without any success to learn from none should be imagined.
     """
 
     @classmethod
@@ -57,6 +58,8 @@ class Scaling:
         terminations = torch.cat([torch.from_numpy(e.terminations) for e in episodes]).float()
         gains = torch.cat([torch.from_numpy(e.rewards).cumsum(dim=0) for e in episodes]).float()
         share = terminations.mean().clamp(_STILL, 1.0 - _STILL)
+        achieved = any(episode.success_once for episode in episodes)
+        success = torch.tensor(0.5 if achieved else _STILL)
         low, high = states.amin(0), states.amax(0)
         still = steps.abs().amax(0) <= _STILL * (high - low).clamp(min=1.0)
         return cls(
@@ -71,7 +74,7 @@ class Scaling:
             reward_spread=rewards.std(correction=0).clamp(min=_STILL),
             gain_mean=gains.mean(),
             gain_spread=gains.std(correction=0).clamp(min=_STILL),
-            log_odds=torch.stack([torch.zeros(()), share.logit()]),
+            log_odds=torch.stack([success, share]).logit(),
         )
 
     @cached_property
@@ -93,13 +96,13 @@ class Scaling:
         return torch.where(self.moving, clamped, states)
 
     def widened(self, newer: Scaling) -> Scaling:
-        """The same units with the range of both."""
+        """The same units with the range of both, and the odds of the newer."""
         values = {name: getattr(self, name) for name in _NAMES}
         low, high = (
             torch.minimum(self.low, newer.low),
             torch.maximum(self.high, newer.high),
         )
-        return Scaling(**{**values, "low": low, "high": high})
+        return Scaling(**{**values, "low": low, "high": high, "log_odds": newer.log_odds})
 
     def outgrown_by(self, newer: Scaling) -> bool:
         """Whether newer data have other moving or constant dimensions, or other spreads."""
