@@ -80,15 +80,8 @@ def run(arguments: list[str] | None = None) -> None:
     given = sys.argv[1:] if arguments is None else arguments
     kind: Any = _Command
     prog = "wmrl-gym"
-    if given and given[0] in _VARIANTS:
-        kind, prog = chosen(_VARIANTS[given[0]], given[1:]).command, f"wmrl-gym {given[0]}"
-        given = given[1:]
-        if kind is Train and asks_for_manipulation(given):
-            kind = TrainControl
-    elif given[:1] == ["collect"] and asks_for_manipulation(given[1:]):
-        kind, prog, given = CollectVLA, "wmrl-gym collect", given[1:]
-    elif given[:1] == ["fit"] and asks_for_episodes(given[1:]):
-        kind, prog, given = FitEpisodes, "wmrl-gym fit", given[1:]
+    if given and (meant := _meant(given[0], given[1:])) is not None:
+        kind, prog, given = meant, f"wmrl-gym {given[0]}", given[1:]
     command = tyro.cli(
         kind,
         prog=prog,
@@ -99,3 +92,15 @@ def run(arguments: list[str] | None = None) -> None:
         config=(tyro.conf.OmitSubcommandPrefixes, tyro.conf.ConsolidateSubcommandArgs),
     )
     command()
+
+
+def _meant(name: str, arguments: list[str]) -> type[Any] | None:
+    """The command behind a name that has several; `None` where the union decides."""
+    if name in _VARIANTS:
+        command = chosen(_VARIANTS[name], arguments).command
+        return TrainControl if command is Train and asks_for_manipulation(arguments) else command
+    if name == "collect" and asks_for_manipulation(arguments):
+        return CollectVLA
+    if name == "fit" and asks_for_episodes(arguments):
+        return FitEpisodes
+    return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections import defaultdict
 from collections.abc import Sequence
@@ -16,6 +15,7 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
+from wmrl_gym.cli.variants import value_of
 from wmrl_gym.episodes import EpisodeRecord, load_episodes
 from wmrl_gym.errors import MissingDependencyError, RunError
 from wmrl_gym.interchange.minari import read_minari
@@ -144,13 +144,7 @@ def split(
 
 def asks_for_episodes(arguments: Sequence[str]) -> bool:
     """Whether `--kind` names a model of recorded episodes."""
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-    parser.add_argument("--kind", nargs="?")
-    try:
-        known, _ = parser.parse_known_args(arguments)
-    except argparse.ArgumentError:  # the real parser says what is wrong
-        return False
-    return known.kind in _KINDS
+    return value_of("kind", arguments) in _KINDS
 
 
 def _read(sources: Sequence[str]) -> list[EpisodeRecord]:

@@ -60,17 +60,22 @@ def chosen(variants: Sequence[Variant], arguments: Sequence[str]) -> Variant:
     return found
 
 
-def _agent(arguments: Sequence[str]) -> str | None:
+def value_of(option: str, arguments: Sequence[str]) -> str | None:
+    """What arguments give for `--option`; `None` if nothing, or if they cannot be read."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-    parser.add_argument("--agent", nargs="?")
-    parser.add_argument("--run", nargs="?", type=Path)
+    parser.add_argument(f"--{option}", dest="value", nargs="?")
     try:
         known, _ = parser.parse_known_args(arguments)
     except argparse.ArgumentError:  # the real parser says what is wrong
         return None
-    agent: str | None = known.agent
-    if agent is None and known.run is not None and "--resume" in arguments:
-        agent = _recorded(known.run / CONFIG_FILE).get("agent")
+    value: str | None = known.value
+    return value
+
+
+def _agent(arguments: Sequence[str]) -> str | None:
+    agent, run = value_of("agent", arguments), value_of("run", arguments)
+    if agent is None and run is not None and "--resume" in arguments:
+        agent = _recorded(Path(run) / CONFIG_FILE).get("agent")
     return agent
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import gymnasium as gym
+
+from wmrl_gym.cli.variants import value_of
 
 if TYPE_CHECKING:
     from wmrl_gym.envs.vla.base_env import VLABaseEnv
@@ -69,10 +70,5 @@ class VLAEpisodes:
 
 def asks_for_manipulation(arguments: Sequence[str]) -> bool:
     """Whether `--env` names one of the manipulation environments."""
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-    parser.add_argument("--env", nargs="?")
-    try:
-        known, _ = parser.parse_known_args(arguments)
-    except argparse.ArgumentError:  # the real parser says what is wrong
-        return False
-    return str(known.env).rpartition(":")[2].startswith("WMRL-VLA-")
+    env = value_of("env", arguments) or ""
+    return env.rpartition(":")[2].startswith("WMRL-VLA-")
