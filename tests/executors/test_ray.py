@@ -7,8 +7,9 @@ import logging
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +21,14 @@ from tests.executors.contract import ExecutorContract, executions
 from tests.executors.ray_toys import MakeJob, MakeNothing, Trace, awaited
 from wmrl_gym import Execution, Status
 from wmrl_gym.envs.mle.catalog import load_task
-from wmrl_gym.envs.mle.executor import MLEExecutor
+from wmrl_gym.envs.mle.executor import MLEExecutor, ScriptRun
 from wmrl_gym.errors import ClusterError, TaskError
 from wmrl_gym.executors import RayExecutor
-from wmrl_gym.executors.ray_task import Run
 
 pytestmark = pytest.mark.slow
 
 MB = 1 << 20
+COPY = 'import shutil; shutil.copy("../input/sample_submission.csv", "submission.csv")'
 NODE = {"memory": 1024 * MB, "object_store_memory": 80 * MB}
 
 
@@ -224,32 +225,76 @@ def test_a_function_that_workers_cannot_import_is_for_the_user_to_mend(
         make(importlib.import_module("only_here").make_run).execute(executions("ok"))
 
 
-@dataclass(frozen=True)
-class MakeScriptRun:
-    """Makes what runs a machine-learning script in a sandbox and grades it."""
-
-    def __call__(self) -> Run:
-        executor = MLEExecutor(workers=1)
-        return lambda execution: executor.execute([execution])[0]
-
-
-def test_real_scripts_in_sandboxes_give_what_they_give_in_a_pool(make: Any, tmp_path: Path) -> None:
+def test_real_scripts_give_what_they_give_in_a_pool_though_their_worker_is_killed(
+    make: Any, tmp_path: Path
+) -> None:
+    """Each is stored once, and of the killed worker's sandbox no process is left."""
     version = load_task("wine-cultivar").version
-    copy = 'import shutil; shutil.copy("../input/sample_submission.csv", "submission.csv")'
+    sleep = f"import time; time.sleep(2); {COPY}"
     batch = [
         Execution("wine-cultivar", script, task_version=version, timeout_s=60)
-        for script in (copy, "1/0", "pass", "def", f"print(1); {copy}", copy)
+        for script in (sleep, "1/0", "pass", "def", f"print(1); {COPY}", COPY, COPY)
     ]
-    pool = MLEExecutor(workers=2)
+    pool = MLEExecutor(workers=2, sandbox="forkserver")
     expected = pool.execute(batch)
     pool.close()
-    executor = make(MakeScriptRun(), store=tmp_path / "s.sqlite")
+    killed: list[int] = []
+    killer = threading.Thread(target=_kill_a_worker_with_a_job, args=[killed])
+    killer.start()
+    executor = make(partial(ScriptRun, sandbox="forkserver"), store=tmp_path / "s.sqlite")
     outcomes = executor.execute(batch)
+    killer.join()
     assert [o.status for o in outcomes] == [o.status for o in expected]
     assert [(o.score, o.details) for o in outcomes] == [(o.score, o.details) for o in expected]
     assert outcomes[0].status is Status.COMPLETED
     assert executor.store is not None
-    assert len(executor.store) == executor.counts.executed == 5
-    unknown = Execution("no-such-task", copy)
+    assert len(executor.store) == executor.counts.executed == 6
+    assert len(killed) >= 4
+    awaited(lambda: not any(map(_is_alive, killed)))
+    unknown = Execution("no-such-task", COPY)
     with pytest.raises(TaskError, match="no-such-task"):
-        make(MakeScriptRun(), fatal=(TaskError,)).execute([unknown])
+        make(ScriptRun, fatal=(TaskError,)).execute([unknown])
+
+
+def _kill_a_worker_with_a_job(killed: list[int]) -> None:
+    """Kill a worker whose sandbox runs a job; put the processes of that into `killed`."""
+    awaited(lambda: bool(killed.extend(_busy_sandbox()) or killed))
+    os.kill(_parent(killed[0]), signal.SIGKILL)
+
+
+def _busy_sandbox() -> list[int]:
+    """A fork server of a worker of ours, and the three processes that it forks for a job."""
+    time.sleep(0.05)
+    offspring: dict[int, list[int]] = {}
+    for path in Path("/proc").glob("[0-9]*"):
+        offspring.setdefault(_parent(int(path.name)), []).append(int(path.name))
+
+    def tree(pid: int) -> list[int]:
+        return [pid, *(each for child in offspring.get(pid, []) for each in tree(child))]
+
+    ours = offspring[os.getpid()]  # the nodes, among others, and the fork server of the pool
+    servers = [pid for child in ours for pid in tree(child)[1:] if _is_fork_server(pid)]
+    return next((found for found in map(tree, servers) if len(found) >= 4), [])
+
+
+def _is_fork_server(pid: int) -> bool:
+    try:
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+    return b"guest/__main__.py\0zygote" in command
+
+
+def _parent(pid: int) -> int:
+    """Its parent; 0 if it has ended."""
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")")[-1].split()[1])
+    except OSError:
+        return 0
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")")[-1].split()[0] != "Z"
+    except OSError:
+        return False

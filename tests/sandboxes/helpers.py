@@ -33,13 +33,18 @@ def processes_with(mark: str) -> list[int]:
     for name in os.listdir("/proc"):
         if not name.isdigit() or int(name) == os.getpid():
             continue
-        try:
-            texts = [Path(f"/proc/{name}/{what}").read_bytes() for what in ("cmdline", "environ")]
-        except OSError:
-            continue
+        texts = [_read(Path("/proc", name, what)) for what in ("cmdline", "environ")]
         if any(mark.encode() in text for text in texts):
             found.append(int(name))
     return found
+
+
+def _read(path: Path) -> bytes:
+    """What is in a file; nothing if it is gone, or a watcher's, which hides its environment."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
 
 
 def wait_until_gone(mark: str, timeout_s: float = 10.0) -> list[int]:

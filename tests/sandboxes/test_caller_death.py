@@ -26,7 +26,7 @@ for _ in range(3):
 print(sandbox.prefix.path, flush=True)
 sys.stdin.readline()
 if os.fork() == 0:  # a sleeping fork, which must not keep jobs alive
-    time.sleep(15)
+    time.sleep(8)
     os._exit(0)
 print("forked", flush=True)
 threading.Event().wait()

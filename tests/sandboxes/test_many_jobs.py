@@ -1,4 +1,4 @@
-"""A thousand executions leave nothing behind."""
+"""A thousand sandboxes leave nothing behind."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from pathlib import Path
 import pytest
 
 from tests.sandboxes.helpers import job, processes_with, wait_until_gone
-from wmrl_gym.sandboxes import JobStatus
+from wmrl_gym import Execution, Status
+from wmrl_gym.envs.mle.catalog import load_task
+from wmrl_gym.envs.mle.executor import MLEExecutor
+from wmrl_gym.sandboxes import JobStatus, select_sandbox
 from wmrl_gym.sandboxes.forkserver import ForkServerSandbox
 
 _SCRIPT = """
@@ -39,19 +42,45 @@ def _mounts() -> list[str]:
     return [line for line in lines if "wmrl-gym" in line or "/kaggle" in line]
 
 
+def _held() -> list[str]:
+    """Directories of sandboxes that this process has the locks of; other processes have theirs."""
+    paths = (os.path.realpath(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd"))
+    return sorted(path for path in paths if "/wmrl-gym-" in path)
+
+
+def _graded(mark: str, count: int) -> list[Execution]:
+    """Executions of scripts that leave what raw jobs leave, and a submission besides."""
+    task = load_task("wine-cultivar-micro")
+    copy = "import shutil; shutil.copy('../input/sample_submission.csv', 'submission.csv')\n"
+    return [
+        Execution(task.name, f"# {i}\n{copy}{_SCRIPT}".format(mark=mark), task_version=task.version)
+        for i in range(count)
+    ]
+
+
 @pytest.mark.slow
-def test_a_thousand_executions_leave_nothing_behind() -> None:
-    mounts, threads = _mounts(), threading.active_count()
+def test_a_thousand_sandboxes_leave_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Six hundred jobs, and two hundred executions of the pool, each graded in one more sandbox."""
+    monkeypatch.setenv("WMRL_GYM_CACHE", str(tmp_path))
     mark = f"left-{uuid.uuid4()}"
     script = _SCRIPT.format(mark=mark)
-    server = ForkServerSandbox()
-    assert server.run(job(script)).status is JobStatus.OK
+    server = select_sandbox("forkserver")
+    assert isinstance(server, ForkServerSandbox)
+    server.close()  # other tests of this process may have used it
+    held, mounts, threads = _held(), _mounts(), threading.active_count()
+    executor = MLEExecutor(sandbox="forkserver", workers=2)
+    first, *executions = _graded(mark, 201)
+    executor.execute([first])
     prefix = server.prefix.path
     inside = sorted(path.name for path in prefix.rglob("*"))
     descriptors = len(os.listdir("/proc/self/fd"))
     with ThreadPoolExecutor(2) as pool:
-        results = list(pool.map(lambda _: server.run(job(script)), range(1000)))
+        results = list(pool.map(lambda _: server.run(job(script)), range(600)))
     assert {result.status for result in results} == {JobStatus.OK}
+    outcomes = executor.execute(executions)
+    assert {(outcome.status, outcome.score) for outcome in outcomes} == {(Status.COMPLETED, 0.5)}
     deadline = time.monotonic() + 10.0
     while len(processes_with(str(prefix))) > 1 and time.monotonic() < deadline:
         time.sleep(0.05)  # the last job's pid 1 answers before it ends
@@ -59,8 +88,10 @@ def test_a_thousand_executions_leave_nothing_behind() -> None:
     assert sorted(path.name for path in prefix.rglob("*")) == inside
     assert len(os.listdir("/proc/self/fd")) == descriptors
     assert _mounts() == mounts
+    executor.close()
     server.close()
     assert wait_until_gone(str(prefix)) == []
     assert not prefix.exists()
+    assert _held() == held
     assert _files(mark) == []
     assert threading.active_count() == threads

@@ -36,8 +36,9 @@ class TrainTRLConfig:
     max_turns: int = 4
     """Actions in an episode; 1 with the model "pipeline"."""
     world_model: str = "surrogate"
-    """Name of a world model, "vllm:NAME" say, or "package.module:factory"; "base" for the model
-    that training starts with, which is the policy with its adapters off (needs --lora-rank)."""
+    """Name of a world model, "vllm:NAME?gpu_memory_utilization=0.3" or "openai+execute:URL" say, or
+    "package.module:factory"; "base" for the model that training starts with, which is the policy
+    with its adapters off (needs --lora-rank)."""
     anchor_fraction: float = 0.1
     """Share of groups that are executed for real, in [0, 1]."""
     debias: bool = True
@@ -85,6 +86,8 @@ class TrainTRLConfig:
     """Sandbox back end."""
     workers: int | None = None
     """Real executions at once; one per usable core if not given."""
+    env_arguments: tuple[str, ...] = ()
+    """Further arguments of the environment, as name=value, such as gpus=1 or memory_mb=8192."""
     evaluation_episodes: int | None = None
     """Real episodes on each task before and after training; 0 for none. 24 for "pipeline", else 4
     if not given."""

@@ -38,7 +38,7 @@ class PooledExecutor(StoringExecutor):
         if workers is not None and workers < 1:
             raise ValueError(f"workers={workers} must be at least 1, or None for one per core")
         self._run = run
-        self._workers = workers or len(os.sched_getaffinity(0))
+        self._workers = workers or usable_cores()
         self._fatal = fatal
 
     @property
@@ -68,6 +68,11 @@ class PooledExecutor(StoringExecutor):
         except Exception as error:
             outcome = Outcome.unscored(f"{type(error).__name__}: {error}")
         arrived(execution, outcome)
+
+
+def usable_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0))
 
 
 def _cancel(futures: Sequence[Future[None]]) -> None:

@@ -81,8 +81,9 @@ class RayExecutor(StoringExecutor):
         if gpus > 1 and gpus != int(gpus):
             raise ValueError(f"gpus={gpus} must be at most 1, or a whole number")
         self.address = address
-        self._make_run = make_run
-        self._demand = {"CPU": float(cpus), "memory": float(memory_mb << 20), "GPU": float(gpus)}
+        self.make_run = make_run
+        self.demand = {"CPU": float(cpus), "memory": float(memory_mb << 20), "GPU": float(gpus)}
+        """What one execution takes, by Ray's names; memory in bytes."""
         self._fatal = fatal
         self._retries = retries
         self._connected_here = False
@@ -113,11 +114,11 @@ class RayExecutor(StoringExecutor):
         return {**self.__dict__, "_connected_here": False, "_task": None}
 
     def _room(self) -> int:
-        workers = room(self._demand)
+        workers = room(self.demand)
         if not workers:
             raise ClusterError(
                 f"no node of the Ray cluster that is up has room for one execution, which takes "
-                f"{self._demand} (memory in bytes): lower cpus, memory_mb or gpus, or add a node"
+                f"{self.demand} (memory in bytes): lower cpus, memory_mb or gpus, or add a node"
             )
         return workers
 
@@ -144,14 +145,14 @@ class RayExecutor(StoringExecutor):
     def _start(self, execution: Execution) -> Any:
         if self._task is None:
             self._task = ray.remote(
-                num_cpus=self._demand["CPU"],
-                num_gpus=self._demand["GPU"],
-                memory=self._demand["memory"],
+                num_cpus=self.demand["CPU"],
+                num_gpus=self.demand["GPU"],
+                memory=self.demand["memory"],
                 # Ray's own retries have no end where a node runs out of memory.
                 max_retries=0,
                 # Or every GPU task would have a worker process, and a sandbox, of its own.
                 max_calls=0,
-            )(worker_function(self._make_run, self._fatal))
+            )(worker_function(self.make_run, self._fatal))
         return self._task.remote(execution)
 
     def _collect(
@@ -195,7 +196,7 @@ class RayExecutor(StoringExecutor):
         """Let what has begun end, and keep it; nothing is tried again."""
         while running:
             ready = _ready(running)
-            if not ready and not room(self._demand):
+            if not ready and not room(self.demand):
                 return
             for reference in ready:
                 with suppress(ray.exceptions.RayError):

@@ -31,7 +31,8 @@ def export_submissions(
 
     Each episode gets `<directory>/<run>-<episode>/` with `main.py`, `run.log` and, if the
     script leaves one, the submission. An episode hands in the graded submission that it chose,
-    else the one that is best in public, else the last script whose submission was invalid.
+    else the one that is best in public (the latest where nothing is public), else the last script
+    whose submission was invalid.
 
     Args:
         trajectories: Episodes of `WMRL-MLE-v0`. One that was left in the middle hands in what

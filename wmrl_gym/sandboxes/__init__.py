@@ -12,11 +12,13 @@ from wmrl_gym.sandboxes.base import Limits as Limits
 from wmrl_gym.sandboxes.base import Probe as Probe
 from wmrl_gym.sandboxes.base import Sandbox as Sandbox
 from wmrl_gym.sandboxes.select import BACKEND_NAMES as BACKEND_NAMES
+from wmrl_gym.sandboxes.select import GPU_BACKENDS as GPU_BACKENDS
 from wmrl_gym.sandboxes.select import probe_all as probe_all
 from wmrl_gym.sandboxes.select import select_sandbox as select_sandbox
 
 __all__ = [
     "BACKEND_NAMES",
+    "GPU_BACKENDS",
     "GUARANTEES",
     "Job",
     "JobResult",

@@ -15,6 +15,7 @@ import os
 import re
 import sys
 import sysconfig
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -87,7 +88,7 @@ def find_runtime() -> Runtime:
     Raises:
         metadata.PackageNotFoundError: A library that jobs are promised is not installed.
     """
-    packages = tuple(sorted({entry for name in _closure() for entry in _entries(name)}))
+    packages = tuple(sorted({entry for name in _shown() for entry in _entries(name)}))
     python = Path(sys.executable).resolve()
     libraries = [Path(sys.base_prefix, name) for name in ("lib", "lib64")]
     stdlib = Path(sysconfig.get_path("stdlib"))
@@ -104,10 +105,28 @@ def find_runtime() -> Runtime:
     )
 
 
-def _closure() -> list[str]:
-    """Names of the listed distributions and of all that they require here."""
+def further_entries(names: Sequence[str]) -> tuple[Path, ...]:
+    """What distributions, and all that they require, have in site-packages and jobs do not see.
+
+    Args:
+        names: Names of installed distributions.
+
+    Raises:
+        metadata.PackageNotFoundError: One is not installed.
+    """
+    added = set(_closure(names)) - set(_shown())
+    return tuple(sorted({entry for name in added for entry in _entries(name)}))
+
+
+def _shown() -> list[str]:
+    """Names of the distributions that all jobs see."""
+    return _closure([*_DISTRIBUTIONS, *filter(_is_installed, _OPTIONAL)])
+
+
+def _closure(names: Iterable[str]) -> list[str]:
+    """Names of distributions and of all that they require here."""
     found: dict[str, None] = {}
-    queue = list(_DISTRIBUTIONS) + [name for name in _OPTIONAL if _is_installed(name)]
+    queue = list(names)
     while queue:
         name = queue.pop()
         if name not in found:

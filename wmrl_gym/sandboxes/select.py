@@ -28,6 +28,8 @@ _BACKENDS: dict[str, type[Backend]] = {
 }
 BACKEND_NAMES = tuple(_BACKENDS)
 """Names that `select_sandbox` takes, besides "auto"; "auto" tries them in this order."""
+GPU_BACKENDS = tuple(name for name, kind in _BACKENDS.items() if kind.passes_gpus)
+"""Those that can give a job GPUs."""
 
 _VARIABLE = "WMRL_GYM_SANDBOX"
 _MEND = (

@@ -50,8 +50,33 @@ def test_our_failure_changes_nothing() -> None:
     assert (submissions.score, len(submissions)) == (0.9, 1)
 
 
+def hidden(private: float) -> Outcome:
+    """Graded on a task without public answers."""
+    return Outcome(Status.COMPLETED, private, "valid", details={"metric": 12.5})
+
+
+def test_without_public_answers_nothing_of_the_private_score_is_told_or_used() -> None:
+    submissions = Submissions()
+    submissions.add(Outcome(Status.CRASHED, 0.1, "crashed"))
+    scores = []
+    for private in (0.7, 0.9, 0.8):
+        assert submissions.add(hidden(private)).endswith("valid")
+        assert not set("789") & set(submissions.standing)
+        scores.append(submissions.score)
+    assert scores == [0.7, 0.9, 0.8]
+    submissions.add(Outcome(Status.CRASHED, 0.1, "crashed"))
+    assert submissions.standing == "Submission 3 stands; this task shows no scores."
+    assert (submissions.score, submissions.number, len(submissions)) == (0.8, 3, 3)
+    assert submissions.choose(None).endswith("ended with the latest graded submission.")
+    assert (submissions.choose(2), submissions.score) == (
+        "The episode has ended with submission 2.",
+        0.9,
+    )
+
+
 def test_a_prediction_has_one_score_for_both() -> None:
     submissions = Submissions()
     submissions.add(Outcome(Status.COMPLETED, 0.8, source=Source.PREDICTED))
     submissions.add(Outcome(Status.COMPLETED, 0.6, source=Source.PREDICTED))
     assert submissions.score == 0.8
+    assert submissions.standing == "Best so far: submission 1, public score 0.800."

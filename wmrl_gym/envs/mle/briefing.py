@@ -20,8 +20,9 @@ ACTIONS = """\
 Answer with one action.
 - execute_code, then a Python script in a fenced block: runs it and grades its submission.csv.
 - validate_code, then a script in a fenced block: checks it without running it.
-- submit: ends the episode with the graded submission whose public metric is best; submit 2 ends
-  it with the second one; submit, then a script in a fenced block, runs and grades that first.
+- submit: ends the episode with the graded submission whose public metric is best, or the latest
+  one where the task shows no metric; submit 2 ends it with the second one; submit, then a script
+  in a fenced block, runs and grades that first.
 - request_info overview|data|sample_submission|budget: shows it again.
 Example:
 execute_code

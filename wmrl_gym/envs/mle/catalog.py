@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import difflib
 import tomllib
+import warnings
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -73,17 +74,31 @@ def load_task(name: str) -> Task:
 def load_tasks(reference: str) -> tuple[Task, ...]:
     """The tasks that a name or a path stands for: one, or all of a directory of several.
 
+    Of a directory of several, those that cannot be read are left out, with a warning that says
+    why each one is.
+
     Args:
         reference: As for `load_task`, or a directory of several tasks, which may be `mine` for
             `./mine` as long as no task has that name.
 
     Raises:
-        TaskError: If there is no such task, or one cannot be read.
+        TaskError: If there is no such task, or none that can be read.
         MissingDependencyError: If the package that holds the data is not installed.
     """
-    if importers.is_path(reference) or (not _is_name(reference) and Path(reference).is_dir()):
-        return tuple(load_task(name) for name in importers.names_at(reference))
-    return (load_task(reference),)
+    if not importers.is_path(reference) and (_is_name(reference) or not Path(reference).is_dir()):
+        return (load_task(reference),)
+    tasks, problems = [], []
+    for name in importers.names_at(reference):
+        try:
+            tasks.append(load_task(name))
+        except TaskError as error:
+            problems.append(f"{name}: {error}")
+    if not tasks:
+        raise TaskError("\n".join(problems))
+    if problems:
+        told = "\n".join([f"left out {len(problems)} of {reference}:", *problems])
+        warnings.warn(told, UserWarning, stacklevel=2)
+    return tuple(tasks)
 
 
 def _is_name(reference: str) -> bool:

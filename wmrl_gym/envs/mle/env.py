@@ -12,6 +12,7 @@ from wmrl_gym.envs.mle import briefing
 from wmrl_gym.envs.mle.actions import Action, ActionKind, parse_action
 from wmrl_gym.envs.mle.choice import TaskChoice, named_tasks
 from wmrl_gym.envs.mle.executor import make_executor
+from wmrl_gym.envs.mle.past_turn import past_turn
 from wmrl_gym.envs.mle.script_check import check_script, syntax_error
 from wmrl_gym.envs.mle.standing import Submissions
 from wmrl_gym.envs.mle.task import Task
@@ -35,9 +36,10 @@ class MLEEnv(ExecutionEnv[str, str]):
     Score: the ladder of the paper (malformed 0, crash 0.1, no valid submission 0.2, valid
     0.5 + 0.5 * position among the task's reference solutions), on the private answers. The
     agent is shown the metric on the public answers only. The episode's score is that of one
-    submission: the one that `submit` names, else the one that is best in public. The reward of a
-    step is by how much it changes the score of the submission that would be handed in now, so
-    that an undiscounted return is the score; it is negative where the public answers mislead.
+    submission: the one that `submit` names, else the one that is best in public, else, where a
+    task has no public answers, the latest graded one. The reward of a step is by how much it
+    changes the score of the submission that would be handed in now, so that an undiscounted
+    return is the score; it is negative where the public answers mislead.
 
     The episode terminates at `submit` and after `max_turns`; it is truncated when the total
     execution time is used up. When `max_submissions` are graded, `execute_code` runs no more.
@@ -58,8 +60,12 @@ class MLEEnv(ExecutionEnv[str, str]):
         sandbox: Sandbox back end, or `"auto"`.
         executor: `"pool"` for this machine, `"ray"` for a Ray cluster.
         address: Address of that cluster; `None` to start Ray here.
-        workers: Executions that run at once on this machine; `None` for one per usable core.
+        workers: Executions that run at once on this machine; `None` for as many as there are
+            usable cores for.
         store: Path of a store of real outcomes; `None` to remember nothing.
+        cpus: CPUs of one execution: threads that it is told to use, and what Ray reserves.
+        memory_mb: Its memory limit, in MiB; Ray reserves that too.
+        gpus: GPUs that it is given for itself; they need the back end "docker".
         render_mode: `"ansi"` or `None`.
 
     Raises:
@@ -83,6 +89,9 @@ class MLEEnv(ExecutionEnv[str, str]):
         address: str | None = None,
         workers: int | None = None,
         store: str | None = None,
+        cpus: int = 1,
+        memory_mb: int = 2048,
+        gpus: int = 0,
         render_mode: str | None = None,
     ) -> None:
         if max_turns < 1:
@@ -93,7 +102,14 @@ class MLEEnv(ExecutionEnv[str, str]):
             raise ValueError(f"timeout_s={timeout_s} and total_s={total_s} must be positive")
         self._choice = TaskChoice(named_tasks(tasks, task))
         self.executor = make_executor(
-            executor, address=address, sandbox=sandbox, workers=workers, store=store
+            executor,
+            address=address,
+            sandbox=sandbox,
+            workers=workers,
+            store=store,
+            cpus=cpus,
+            memory_mb=memory_mb,
+            gpus=gpus,
         )
         self.max_turns = max_turns
         self.max_submissions = max_turns if max_submissions is None else max_submissions
@@ -104,6 +120,8 @@ class MLEEnv(ExecutionEnv[str, str]):
         self.action_space = Text(MAX_CHARACTERS, min_length=0, charset=briefing.CHARSET)
         self._task = self._choice.first
         self._history: list[str] = []
+        self._told: list[str] = []
+        """The same as world models are told."""
         self._turn = 0
         self._seconds = 0.0
         self._submissions = Submissions()
@@ -131,6 +149,7 @@ class MLEEnv(ExecutionEnv[str, str]):
             briefing.ACTIONS,
         ]
         self._history = ["\n\n".join(parts)]
+        self._told = list(self._history)
         return self._observation(), self._info(NO_EXECUTION)
 
     def propose(self, action: str) -> Execution | None:
@@ -146,7 +165,7 @@ class MLEEnv(ExecutionEnv[str, str]):
             artifact=parsed.code,
             timeout_s=min(self.timeout_s, self.total_s - self._seconds),
             features={f"task/{name}": value for name, value in self.task.features().items()},
-            context="\n\n".join(self._history),
+            context="\n\n".join(self._told),
         )
 
     def resolve(
@@ -161,6 +180,7 @@ class MLEEnv(ExecutionEnv[str, str]):
         terminated = parsed.kind is ActionKind.SUBMIT or self._turn >= self.max_turns
         truncated = not terminated and self._seconds >= self.total_s
         self._history += [action, f"{feedback}\n\n{self._budget()}"]
+        self._told += [past_turn(parsed, feedback), self._budget()]
         return self._observation(), gained, terminated, truncated, self._info(status)
 
     def render(self) -> str | None:

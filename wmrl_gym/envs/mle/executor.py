@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -11,13 +12,14 @@ from wmrl_gym.envs.mle.grading import Grade, grade
 from wmrl_gym.envs.mle.ladder import ladder
 from wmrl_gym.envs.mle.script_check import syntax_error
 from wmrl_gym.envs.mle.task import Task
-from wmrl_gym.errors import SandboxUnavailableError, TaskError
-from wmrl_gym.executors.pool import PooledExecutor
+from wmrl_gym.errors import MissingDependencyError, SandboxUnavailableError, TaskError
+from wmrl_gym.executors.pool import PooledExecutor, usable_cores
 from wmrl_gym.executors.store import OutcomeStore
 from wmrl_gym.executors.storing import StoringExecutor
 from wmrl_gym.outcomes import Execution, Outcome, Status
 from wmrl_gym.sandboxes import (
     BACKEND_NAMES,
+    GPU_BACKENDS,
     Job,
     JobResult,
     JobStatus,
@@ -46,12 +48,16 @@ class MLEExecutor(PooledExecutor):
     Args:
         sandbox: Name of a sandbox back end, or `"auto"` for the best one that works here.
             No process is started before the first execution.
-        workers: How many scripts run at once; `None` for one per usable core.
-        store: Store of real outcomes, or a path to one.
+        workers: How many scripts run at once; `None` for as many as there are usable cores for.
+        store: Store of real outcomes, or a path to one. It does not know under which limits an
+            outcome came about: take another one when these change.
+        cpus: Threads that a script is told to use.
         memory_mb: Memory limit of a script, in MiB.
+        gpus: GPUs that a script is given for itself; they need the back end "docker".
 
     Raises:
-        ValueError: If there is no such back end, or `workers` is below 1.
+        ValueError: If there is no such back end, or it has no GPUs to give, or a number is out
+            of its range.
     """
 
     def __init__(
@@ -60,17 +66,20 @@ class MLEExecutor(PooledExecutor):
         sandbox: str = "auto",
         workers: int | None = None,
         store: OutcomeStore | str | Path | None = None,
+        cpus: int = 1,
         memory_mb: int = 2048,
+        gpus: int = 0,
     ) -> None:
+        run = ScriptRun(sandbox=sandbox, cpus=cpus, memory_mb=memory_mb, gpus=gpus)
         super().__init__(
-            ScriptRun(sandbox=sandbox, memory_mb=memory_mb),
-            workers=workers,
+            run,
+            workers=max(1, usable_cores() // cpus) if workers is None else workers,
             store=store,
             fatal=FATAL,
         )
 
 
-FATAL = (SandboxUnavailableError, TaskError)
+FATAL = (SandboxUnavailableError, TaskError, MissingDependencyError)
 """Exceptions of `ScriptRun` that only a user can mend."""
 
 
@@ -79,17 +88,34 @@ class ScriptRun:
 
     Args:
         sandbox: Name of a sandbox back end, or `"auto"`.
+        cpus: Threads that a script is told to use.
         memory_mb: Memory limit of a script, in MiB.
+        gpus: GPUs that a script is given.
 
     Raises:
-        ValueError: If there is no such back end.
+        ValueError: If there is no such back end, or it has no GPUs to give, or a number is out
+            of its range.
     """
 
-    def __init__(self, *, sandbox: str = "auto", memory_mb: int = 2048) -> None:
+    def __init__(
+        self, *, sandbox: str = "auto", cpus: int = 1, memory_mb: int = 2048, gpus: int = 0
+    ) -> None:
         if sandbox not in ("auto", *BACKEND_NAMES):
             raise ValueError(f"sandbox={sandbox!r} must be 'auto' or one of {BACKEND_NAMES}")
-        self._sandbox_name = sandbox
-        self._memory_mb = memory_mb
+        for name, value, least in (
+            ("cpus", cpus, 1),
+            ("memory_mb", memory_mb, 1),
+            ("gpus", gpus, 0),
+        ):
+            if value < least:
+                raise ValueError(f"{name}={value} must be at least {least}")
+        if gpus and sandbox not in ("auto", *GPU_BACKENDS):
+            raise ValueError(
+                f"gpus={gpus}: sandbox={sandbox!r} cannot pass GPUs through; "
+                f"use {' or '.join(map(repr, GPU_BACKENDS))}"
+            )
+        self._sandbox_name = GPU_BACKENDS[0] if gpus else sandbox
+        self._limits = Limits(threads=cpus, memory_mb=memory_mb, gpus=gpus)
 
     @property
     def sandbox(self) -> Sandbox:
@@ -101,13 +127,7 @@ class ScriptRun:
         malformed = syntax_error(execution.artifact)
         if malformed:
             return Outcome(Status.MALFORMED, ladder(Status.MALFORMED), malformed)
-        task = load_task(execution.task)
-        job = Job(
-            files={"main.py": execution.artifact.encode()},
-            data={"input": task.public},
-            outputs=[task.submission],
-            limits=Limits(wall_s=execution.timeout_s, memory_mb=self._memory_mb),
-        )
+        task, job = load_task(execution.task), self.job(execution)
         result = self.sandbox.run(job)
         if result.status is JobStatus.SANDBOX_ERROR:
             return Outcome.unscored(f"the sandbox failed: {result.error}")
@@ -120,6 +140,16 @@ class ScriptRun:
             feedback=_feedback(task, graded, result, job.limits),
             seconds=result.wall_s,
             details=_details(graded),
+        )
+
+    def job(self, execution: Execution) -> Job:
+        """What is run for `execution`, which names a task that there is."""
+        task = load_task(execution.task)
+        return Job(
+            files={"main.py": execution.artifact.encode()},
+            data={"input": task.public},
+            outputs=[task.submission],
+            limits=replace(self._limits, wall_s=execution.timeout_s),
         )
 
     def _grade(self, task: Task, result: JobResult) -> Grade:
@@ -187,6 +217,9 @@ def make_executor(
     sandbox: str,
     workers: int | None,
     store: str | None,
+    cpus: int = 1,
+    memory_mb: int = 2048,
+    gpus: int = 0,
 ) -> StoringExecutor:
     """The executor of an environment.
 
@@ -196,22 +229,26 @@ def make_executor(
         sandbox: Name of a sandbox back end, or `"auto"`.
         workers: Scripts at once on this machine.
         store: Path of a store of real outcomes.
+        cpus: CPUs of one script; what a cluster reserves, too.
+        memory_mb: Its memory, in MiB.
+        gpus: GPUs that it is given.
 
     Raises:
-        ValueError: If there is no such kind, or an argument belongs to the other one.
+        ValueError: If there is no such kind, an argument belongs to the other one, or is out of
+            its range.
         MissingDependencyError: If Ray is asked for and not installed.
     """
+    resources = {"cpus": cpus, "memory_mb": memory_mb, "gpus": gpus}
     if kind == "pool":
         if address is not None:
             raise ValueError(f"address={address!r} needs executor='ray'")
-        return MLEExecutor(sandbox=sandbox, workers=workers, store=store)
+        return MLEExecutor(sandbox=sandbox, workers=workers, store=store, **resources)
     if kind != "ray":
         raise ValueError(f"executor={kind!r} must be 'pool' or 'ray'")
     if workers is not None:
         raise ValueError(f"workers={workers} is for executor='pool'; a cluster has its own CPUs")
     from wmrl_gym.executors import RayExecutor
 
-    ScriptRun(sandbox=sandbox)  # raises here, where the user named the sandbox
-    return RayExecutor(
-        partial(ScriptRun, sandbox=sandbox), address=address, store=store, fatal=FATAL
-    )
+    make_run = partial(ScriptRun, sandbox=sandbox, **resources)
+    make_run()  # raises here, where the user named the sandbox
+    return RayExecutor(make_run, address=address, store=store, fatal=FATAL, **resources)

@@ -50,8 +50,12 @@ class MLEPipelineEnv(ExecutionEnv[Observation, Action]):
         sandbox: Sandbox back end, or `"auto"`.
         executor: `"pool"` for this machine, `"ray"` for a Ray cluster.
         address: Address of that cluster; `None` to start Ray here.
-        workers: Executions that run at once on this machine; `None` for one per usable core.
+        workers: Executions that run at once on this machine; `None` for as many as there are
+            usable cores for.
         store: Path of a store of real outcomes; `None` to remember nothing.
+        cpus: CPUs of one execution: threads that it is told to use, and what Ray reserves.
+        memory_mb: Its memory limit, in MiB; Ray reserves that too.
+        gpus: GPUs that it is given for itself; they need the back end "docker".
         render_mode: `"ansi"` or `None`.
 
     Raises:
@@ -72,6 +76,9 @@ class MLEPipelineEnv(ExecutionEnv[Observation, Action]):
         address: str | None = None,
         workers: int | None = None,
         store: str | None = None,
+        cpus: int = 1,
+        memory_mb: int = 2048,
+        gpus: int = 0,
         render_mode: str | None = None,
     ) -> None:
         if not timeout_s > 0:
@@ -82,7 +89,14 @@ class MLEPipelineEnv(ExecutionEnv[Observation, Action]):
         for chosen in self._choice.tasks:
             _as_table(chosen)
         self.executor = make_executor(
-            executor, address=address, sandbox=sandbox, workers=workers, store=store
+            executor,
+            address=address,
+            sandbox=sandbox,
+            workers=workers,
+            store=store,
+            cpus=cpus,
+            memory_mb=memory_mb,
+            gpus=gpus,
         )
         self.timeout_s = timeout_s
         self.render_mode = render_mode

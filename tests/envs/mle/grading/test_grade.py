@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pandas as pd
@@ -11,6 +10,7 @@ import pytest
 
 from tests.envs.mle.grading.test_table import encode, perfect, sample
 from tests.envs.mle.toy_task import table_task, toy_task
+from tests.sandboxes.backends import BACKENDS
 from wmrl_gym import Status
 from wmrl_gym.envs.mle.catalog import task_names
 from wmrl_gym.envs.mle.grading import Grade, GraderError, GraderFault, evaluate, grade
@@ -69,20 +69,26 @@ def test_a_metric_that_is_not_finite_is_a_fault(tmp_path: Path) -> None:
     assert (result.status, result.fault) == (Status.UNSCORED, GraderFault.ERROR)
 
 
-def test_every_fault_has_its_name(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def many_answers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Answers that take longer and need more to read than a small grader has."""
+    answers = tmp_path_factory.mktemp("many") / "answers.csv"
+    rows = "".join(f"{row},1.5,Private\n" for row in range(1_000_000))
+    answers.write_text(f"id,y,Usage\n{rows}")
+    return answers
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_every_fault_has_its_name(many_answers: Path, backend: str) -> None:
     """A grader that is swamped, by answers that are larger than its limits allow for."""
-    answers = tmp_path / "answers.csv"
-    with answers.open("w") as file:
-        file.write("id,y,Usage\n")
-        file.writelines(f"{row},1.5,Private\n" for row in range(1_000_000))
     rules = {"metric": "rmse", "id_column": "id", "targets": ["y"], "columns": ["id", "y"]}
     for limits, fault in (
         (Limits(wall_s=0.2), GraderFault.TIMEOUT),
         (Limits(wall_s=60, memory_mb=100), GraderFault.OUT_OF_MEMORY),
     ):
-        grader = Grader("table", rules, files={"answers.csv": answers}, limits=limits)
+        grader = Grader("table", rules, files={"answers.csv": many_answers}, limits=limits)
         with pytest.raises(GraderError) as caught:
-            evaluate(grader, b"id,y\n1,2\n")
+            evaluate(grader, b"id,y\n1,2\n", select_sandbox(backend))
         assert caught.value.fault is fault
 
 
@@ -92,11 +98,11 @@ def test_a_grader_that_does_not_exist_is_a_fault() -> None:
     assert caught.value.fault is GraderFault.ERROR
 
 
-@pytest.mark.parametrize("backend", os.environ.get("WMRL_GYM_TEST_BACKENDS", "").split(",")[0:1])
-def test_grading_is_the_same_in_a_back_end_of_choice(backend: str) -> None:
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_grading_is_the_same_in_every_back_end(backend: str) -> None:
     task = table_task("wine-cultivar")
     submission = encode(sample(task))
-    assert grade(task, submission, select_sandbox(backend or "landlock")) == grade(task, submission)
+    assert grade(task, submission, select_sandbox(backend)) == grade(task, submission)
 
 
 @pytest.mark.parametrize(

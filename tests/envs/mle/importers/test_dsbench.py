@@ -10,6 +10,9 @@ import pytest
 from tests.envs.mle.importers import trees
 from tests.envs.mle.importers.helpers import graded, load, shown
 from wmrl_gym import Status
+from wmrl_gym.envs.mle.catalog import load_task
+from wmrl_gym.envs.mle.grading import Grade
+from wmrl_gym.envs.mle.views import graded_performance_gap
 from wmrl_gym.errors import TaskError
 
 
@@ -30,6 +33,14 @@ def test_the_ground_truth_is_the_optimum_and_tells_the_direction(tmp_path: Path)
     errors = parts.answers["progression"] - 150.0
     assert done.metric_all == pytest.approx(float(np.sqrt((errors**2).mean())))
     assert done.position == 0.0
+    # An error that is half of the sample's is half of the way to the ground truth.
+    half = parts.answers.assign(progression=(parts.answers["progression"] + 150.0) / 2)
+    gaps = [graded_performance_gap(task, grade) for grade in (done, graded(task, half))]
+    assert gaps == [0.0, pytest.approx(0.5)]
+    assert graded_performance_gap(task, graded(task, half.iloc[1:])) == 0.0
+    assert graded_performance_gap(task, Grade(Status.UNSCORED)) is None
+    with pytest.raises(TaskError, match=r"needs 'sample submission' and an optimum"):
+        graded_performance_gap(load_task("wine-cultivar"), done)
 
 
 def test_ids_are_matched_though_its_program_does_not(tmp_path: Path) -> None:

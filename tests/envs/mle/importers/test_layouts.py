@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
+import gymnasium as gym
 import pytest
 
 from tests.envs.mle.importers import trees
 from wmrl_gym.envs.mle import importers
 from wmrl_gym.envs.mle.catalog import load_task, load_tasks
+from wmrl_gym.envs.mle.env import MLEEnv
 from wmrl_gym.envs.mle.importers.layouts import LAYOUTS, find_tasks
 from wmrl_gym.errors import TaskError
 
@@ -38,6 +42,53 @@ def test_what_is_no_directory(tmp_path: Path) -> None:
     for wrong in (tmp_path / "none", trees.write(tmp_path / "file.yaml", "a: 1\n")):
         with pytest.raises(TaskError, match="is not a directory"):
             load_tasks(str(wrong))
+
+
+def _broken(root: Path, file: str, content: str | None) -> Path:
+    """Two competitions, of which one lacks a file or has another in its place."""
+    bench = trees.MLEBench(root)
+    for name in ("good-one", "broken-one"):
+        bench.add(name, parts=trees.regression(rows=30))
+    place = bench.definitions / "broken-one" / file
+    place.unlink() if content is None else place.write_text(content)
+    return bench.data
+
+
+@pytest.mark.parametrize(
+    ("tree", "kept", "reasons"),
+    [
+        (lambda root: _broken(root, "config.yaml", "["), ["good-one"], ["cannot be read"]),
+        (lambda root: _broken(root, "grade.py", None), ["good-one"], ["grade.py"]),
+        (
+            trees.mlgym,
+            ["diabetesProgression", "guessing"],
+            ["ModelSubmissionTasks.*cannot be imported", "is not on this machine"],
+        ),
+    ],
+)
+def test_a_task_that_cannot_be_read_is_left_out_and_the_others_stay(
+    tmp_path: Path, tree: Callable[[Path], Path], kept: list[str], reasons: list[str]
+) -> None:
+    path = tree(tmp_path)
+    with pytest.warns(UserWarning, match=f"left out {len(reasons)} of") as warned:
+        env = gym.make("WMRL-MLE-v0", task=str(path))
+    [told] = [str(w.message) for w in warned]
+    for reason in reasons:
+        assert re.search(reason, told), told
+    assert isinstance(env.unwrapped, MLEEnv)
+    assert {env.reset(seed=seed)[1]["task_index"] for seed in range(12)} == set(range(len(kept)))
+    for name in kept:
+        env.reset(options={"task": f"{path}::{name}"})
+    env.close()
+
+
+def test_a_directory_of_which_no_task_can_be_read_says_why_each_cannot(tmp_path: Path) -> None:
+    path = _broken(tmp_path, "grade.py", None)
+    (tmp_path / "mlebench" / "competitions" / "good-one" / "config.yaml").write_text("[")
+    with pytest.raises(TaskError, match=r"(?s)broken-one: .*grade\.py.*good-one: .*cannot be read"):
+        load_tasks(str(path))
+    with pytest.raises(TaskError, match=r"grade\.py"):
+        load_tasks(f"{path}::broken-one")
 
 
 def test_a_layout_can_be_named(tmp_path: Path) -> None:

@@ -59,7 +59,6 @@ def test_a_task_that_submits_a_script(tmp_path: Path) -> None:
     task = load(trees.mlgym(tmp_path), "guessing", higher_is_better=True)
     assert task.submission == "strategy.py"
     assert shown(task) == {"strategy.py"}  # neither the script nor the secret target
-    assert any("could forge its score" in note for note in task.notes)
     done = graded(task, GUESS)
     assert (done.status, done.metric, done.public_metric) == (Status.COMPLETED, 1.0, None)
     assert graded(task, b"def guess(history):\n    return 5\n").metric == 0.0

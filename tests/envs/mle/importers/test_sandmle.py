@@ -9,6 +9,10 @@ import pytest
 from tests.envs.mle.importers import trees
 from tests.envs.mle.importers.helpers import graded, load, shown
 from wmrl_gym import Status
+from wmrl_gym.envs.mle.catalog import load_task
+from wmrl_gym.envs.mle.grading import Grade
+from wmrl_gym.envs.mle.views import graded_milestone_reward
+from wmrl_gym.errors import TaskError
 
 
 def test_answers_and_evaluator_are_never_shown(tmp_path: Path) -> None:
@@ -45,6 +49,14 @@ def test_thresholds_are_references_and_the_evaluator_tells_the_direction(tmp_pat
     assert done.metric == pytest.approx(0.04)
     assert done.public_metric == pytest.approx(0.04)
     assert done.position == pytest.approx(0.7)
+    # Silver: 0.2 for a valid score, 0.6, and half of the 0.1 for the format.
+    assert graded_milestone_reward(task, done, format_rate=0.5) == pytest.approx(0.85)
+    assert graded_milestone_reward(task, done, format_rate=0.5, sparse=True) == 0.05
+    none = [Grade(status) for status in (Status.NO_RESULT, Status.TIMED_OUT, Status.UNSCORED)]
+    rewards = [graded_milestone_reward(task, grade, format_rate=1.0) for grade in none]
+    assert rewards == [0.1, None, None]
+    with pytest.raises(TaskError, match="has no threshold for gold, silver, bronze, median"):
+        graded_milestone_reward(load_task("wine-cultivar"), done, format_rate=1.0)
 
 
 def test_many_tasks_in_one_root(tmp_path: Path) -> None:

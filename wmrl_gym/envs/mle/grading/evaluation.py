@@ -20,9 +20,11 @@ from typing import Any
 from wmrl_gym.envs.mle.grading import guest
 from wmrl_gym.envs.mle.grading.guest.run import REQUEST, RESULT, SUBMITTED
 from wmrl_gym.envs.mle.grading.guest.values import InvalidSubmissionError, Values
+from wmrl_gym.envs.mle.grading.packages import grading_packages, hint
 from wmrl_gym.envs.mle.task import Grader
 from wmrl_gym.errors import WMRLError
 from wmrl_gym.sandboxes import Job, JobResult, JobStatus, Sandbox, select_sandbox
+from wmrl_gym.sandboxes.guest import landlock, syscalls
 
 _CODE = "grading-code.zip"
 _MAIN = f"""
@@ -30,6 +32,10 @@ import sys
 sys.path.insert(0, {_CODE!r})
 from {guest.__name__}.run import main
 main()
+"""
+_FIND_PACKAGES = """
+import os, sys
+sys.path.append(os.path.abspath(".."))
 """
 
 
@@ -69,16 +75,21 @@ def evaluate(grader: Grader, submission: bytes, sandbox: Sandbox | None = None) 
     Raises:
         InvalidSubmissionError: If the submission breaks the rules of its task.
         GraderError: If the grader failed.
+        MissingDependencyError: If a package that graders are to have is not installed.
     """
     request = json.dumps({"kind": grader.kind, "rules": dict(grader.rules)})
+    packages = grading_packages()
     files = {
+        **{name: path.read_bytes() for name, path in packages.files.items()},
         **{name: path.read_bytes() for name, path in grader.files.items()},
-        "main.py": _MAIN.encode(),
+        "main.py": ((_FIND_PACKAGES if packages.data else "") + _MAIN).encode(),
         _CODE: _code(),
         REQUEST: request.encode(),
         SUBMITTED: submission,
     }
-    job = Job(files=files, data=grader.data, outputs=[RESULT], limits=grader.limits)
+    job = Job(
+        files=files, data={**packages.data, **grader.data}, outputs=[RESULT], limits=grader.limits
+    )
     return _read((sandbox or select_sandbox()).run(job))
 
 
@@ -91,7 +102,8 @@ def _read(result: JobResult) -> Values:
         case JobStatus.OUT_OF_MEMORY:
             raise GraderError(f"{GraderFault.OUT_OF_MEMORY}: stopped at its memory limit")
         case JobStatus.ERROR:
-            raise GraderError(f"{GraderFault.ERROR}: {_last_lines(result.stderr)}")
+            told = _last_lines(result.stderr)
+            raise GraderError(f"{GraderFault.ERROR}: {told}{hint(told)}")
     if RESULT not in result.outputs:
         raise GraderError(f"{GraderFault.ERROR}: it ended without a result")
     try:
@@ -122,13 +134,19 @@ def _last_lines(text: str, count: int = 3) -> str:
 
 @functools.cache
 def _code() -> bytes:
-    """The modules of `guest` as an archive to import from, with empty packages around them."""
-    root = Path(guest.__file__).parent
-    parts = guest.__name__.split(".")
+    """The modules of `guest` as an archive to import from, with empty packages around them.
+
+    With them goes the part of the sandboxes that gives up rights.
+    """
+    root = Path(guest.__file__).parent.resolve()
+    top = root.parents[len(guest.__name__.split(".")) - 1]
+    walls = [Path(module.__file__ or "").resolve() for module in (landlock, syscalls)]
+    paths = [*sorted(root.rglob("*.py")), *walls]
+    packages = {package for path in paths for package in path.relative_to(top).parents[:-1]}
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        for depth in range(1, len(parts)):
-            archive.writestr("/".join([*parts[:depth], "__init__.py"]), "")
-        for path in sorted(root.rglob("*.py")):
-            archive.write(path, "/".join([*parts, *path.relative_to(root).parts]))
+        for package in sorted(packages - {root.relative_to(top)}):
+            archive.writestr(f"{package}/__init__.py", "")
+        for path in paths:
+            archive.write(path, path.relative_to(top))
     return buffer.getvalue()

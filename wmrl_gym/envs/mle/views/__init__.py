@@ -24,12 +24,14 @@ Examples:
     reward: no view turns it into 0.
 
     `competition_report`, `AggregateReport` and `headline` are MLE-bench's reports;
-    `relative_performance_gap` is DSBench's.
+    `relative_performance_gap` is DSBench's. `graded_performance_gap` and
+    `graded_milestone_reward` take an imported task, which knows the facts, and a `Grade`.
 """
 
 from wmrl_gym.envs.mle.ladder import ladder
 from wmrl_gym.envs.mle.views.airs import normalised_score
 from wmrl_gym.envs.mle.views.dsbench import performance_gap, relative_performance_gap
+from wmrl_gym.envs.mle.views.graded import graded_milestone_reward, graded_performance_gap
 from wmrl_gym.envs.mle.views.headline import Headline, headline
 from wmrl_gym.envs.mle.views.medals import (
     Medals,
@@ -57,6 +59,8 @@ __all__ = [
     "SubmissionProblem",
     "award",
     "competition_report",
+    "graded_milestone_reward",
+    "graded_performance_gap",
     "headline",
     "ladder",
     "leaderboard_rank",

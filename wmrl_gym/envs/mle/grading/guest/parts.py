@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +35,12 @@ Metric = Callable[[Part], Any]
 def blame(error: Exception) -> str:
     """Says that the grader fails on this submission, without its words, which may quote answers."""
     return f"the grader cannot grade it ({type(error).__name__}), though it grades others"
+
+
+def seed(number: int = 0) -> None:
+    """Seed what graders draw random numbers from, so that a grade can be repeated."""
+    random.seed(number)
+    np.random.seed(number)  # noqa: NPY002  # graders use the global generator
 
 
 def finite(value: Any) -> float:

@@ -20,8 +20,7 @@ from typing import Any
 
 import pandas as pd
 
-from wmrl_gym.envs.mle.grading.guest.parts import Part, blame, finite
-from wmrl_gym.envs.mle.grading.guest.values import InvalidSubmissionError, Values
+from wmrl_gym.envs.mle.grading.guest.parts import Part
 
 _MLGYM_WORKSPACE = "/home/agent/workspace"
 """Where MLGym's containers have the files; its evaluators name it."""
@@ -42,7 +41,7 @@ class DSBenchProgram:
 
     def __call__(self, part: Part) -> float:
         """The metric on `part`."""
-        place = _new_place()
+        place = new_place()
         (place / self._name).mkdir()
         part.submission.to_csv(place / "predictions.csv", index=False)
         arguments = {
@@ -72,7 +71,7 @@ class SandMLEProgram:
 
     def __call__(self, part: Part) -> Any:
         """The metric on `part`."""
-        place = _new_place()
+        place = new_place()
         program, answers = (place / name for name in self._names)
         shutil.copyfile(self._program, program)  # not a link, so that it finds its neighbours
         shutil.copyfile(_answers_of(part, self._answers, place / "part.csv"), answers)
@@ -96,36 +95,13 @@ class MLGymProgram:
 
     def __call__(self, part: Part) -> Any:
         """The metric on all rows."""
-        place = _workspace(self._rules)
+        place = workspace(self._rules)
         submitted = place / "submission.csv"
         submitted.unlink(missing_ok=True)
         part.submission.to_csv(submitted, index=False)
         program = place / self._rules["program"]
         said = run_program(program, ["--submission_file", str(submitted)], place)
         return number_in(said, self._rules["number"])
-
-
-def grade_script(rules: Mapping[str, Any], submission: Path) -> Values:
-    """Grade a Python file by a program of MLGym that imports it.
-
-    The two run in one process: what is submitted can forge its own number, as it can in MLGym,
-    but reaches nothing else.
-
-    Args:
-        rules: As of `MLGymProgram`; `submission`, the name that the program imports; `subject`,
-            `submission`, or `sample` for the starter code's.
-        submission: The submitted file.
-
-    Raises:
-        InvalidSubmissionError: If the program works with the starter code but not with this.
-    """
-    if rules["subject"] in ("answers", "shuffled"):
-        raise ValueError("there are no answers that could be graded")
-    if rules["subject"] == "sample":
-        value = _script_value(rules, None)
-    else:
-        value = _blaming(rules, submission)
-    return Values(private=value, public=None, all=value)
 
 
 def run_program(program: Path, arguments: Sequence[str], place: Path) -> str:
@@ -166,31 +142,9 @@ def number_in(said: str, name: str) -> Any:
     return numbers[name]
 
 
-def _script_value(rules: Mapping[str, Any], submission: Path | None) -> float:
-    """The number for a submitted file, or for what the workspace has in its place."""
-    place = _workspace(rules)
-    name = rules["submission"]
-    if submission is not None:
-        (place / name).unlink(missing_ok=True)
-        shutil.copyfile(submission, place / name)
-    sys.modules.pop(Path(name).stem, None)
-    return finite(number_in(run_program(place / rules["program"], [], place), rules["number"]))
-
-
-def _blaming(rules: Mapping[str, Any], submission: Path) -> float:
-    try:
-        return _script_value(rules, submission)
-    except Exception as error:
-        try:
-            _script_value(rules, None)
-        except Exception:
-            raise error from None
-        raise InvalidSubmissionError(blame(error)) from error
-
-
-def _workspace(rules: Mapping[str, Any]) -> Path:
+def workspace(rules: Mapping[str, Any]) -> Path:
     """The files of a task of MLGym, laid out as in its containers."""
-    place = _new_place()
+    place = new_place()
     for path in map(Path, rules["starter"]):
         (place / path.name).symlink_to(path.resolve())
     (place / "data").mkdir(exist_ok=True)
@@ -223,7 +177,8 @@ def _link_missing(source: Path, place: Path) -> None:
             (place / entry.name).symlink_to(entry)
 
 
-def _new_place() -> Path:
+def new_place() -> Path:
+    """A fresh directory."""
     place = Path.cwd() / f"run-{next(_run_number)}"
     place.mkdir()
     return place.resolve()

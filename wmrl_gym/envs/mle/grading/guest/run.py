@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from wmrl_gym.envs.mle.grading.guest.parts import seed
 from wmrl_gym.envs.mle.grading.guest.values import InvalidSubmissionError, Values
 
 REQUEST, RESULT = "grading-request.json", "grading-result.json"
@@ -24,7 +25,7 @@ GRADERS: Mapping[str, str] = MappingProxyType(
     {
         "table": "table:grade_table",
         "foreign": "foreign:grade_foreign",
-        "script": "programs:grade_script",
+        "script": "scripts:grade_script",
     }
 )
 """Module and function of each grader, by name; only the one that is asked for is imported."""
@@ -33,9 +34,11 @@ GRADERS: Mapping[str, str] = MappingProxyType(
 def main() -> None:
     """Grade, and write the values, or why the submission is invalid.
 
+    The same submission gets the same values, whatever a grader draws or hashes.
     What else is raised ends the process: it is a fault of the grader.
     """
     request = json.loads(Path(REQUEST).read_text(encoding="utf-8"))
+    seed()  # the order of sets is the sandbox's, which fixes PYTHONHASHSEED
     try:
         values = find(request["kind"])(request["rules"], Path(SUBMITTED))
         answer: dict[str, Any] = {"values": _checked(values)}
