@@ -84,6 +84,28 @@ def test_models_side_by_side() -> None:
     assert found.models["surrogate"].seconds_per_prediction > 0.0
 
 
+def test_groups_that_a_model_compares_are_measured_in_that_order() -> None:
+    given = records(tasks=4)
+
+    class Comparing(Oracle):
+        """Predicts the scores of each group in reverse; compared, it knows better."""
+
+        def execute(self, executions: Sequence[Execution]) -> list[Outcome]:
+            told = super().execute(executions)
+            return [replace(o, score=1.0 - (o.score or 0.0)) for o in told]
+
+        def rerank(self, groups: Sequence[Sequence[Execution]]) -> list[Sequence[float] | None]:
+            return [[self.known[e.key].score or 0.0 for e in group] for group in groups]
+
+    models = {"plain": Oracle(given), "comparing": Comparing(given)}
+    found = calibrate(given, models, settings=QUICK).models
+    for regime in (SEEN, HELD_OUT):
+        plain, comparing = (found[name].qualities[regime].figures for name in models)
+        assert comparing["rank_correlation"].estimate > 0.9  # equal values stay equal
+        assert plain["squared_error"].estimate == 0.0
+        assert comparing["squared_error"].estimate > 0.0  # the values are those of before
+
+
 def test_nothing_is_learned_from_what_is_measured() -> None:
     class Spy(ConstantWorldModel):
         learned: frozenset[str] = frozenset()

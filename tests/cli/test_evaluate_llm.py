@@ -143,6 +143,15 @@ def test_ctrl_c_stops_after_the_turn_and_resuming_pays_nothing_twice(tmp_path: P
         (["--attempts", "0"], "attempts=0 must be at least 1"),
         (["--sandbox", "no-such-sandbox"], "no-such-sandbox"),
         (["--address", "host:1", "--model", f"{__name__}:make"], "address='host:1' needs"),
+        (["--env-arguments", "gpus", "--model", f"{__name__}:make"], "must look like name=value"),
+        (
+            [
+                *("--env-arguments", "gpus=1", "--sandbox", "landlock"),
+                "--model",
+                f"{__name__}:make",
+            ],
+            "gpus=1: sandbox='landlock' cannot pass GPUs through",
+        ),
     ],
 )
 def test_wrong_arguments_leave_nothing_behind(

@@ -8,7 +8,7 @@ from rich.console import Console
 from tests.agents.llm.scripts import carry_out
 from wmrl_gym.agents.llm.attempts import Ended
 from wmrl_gym.agents.llm.journal import Attempt
-from wmrl_gym.cli import evaluation_progress
+from wmrl_gym.cli import waiting
 from wmrl_gym.cli.evaluation_progress import EvaluationProgress
 from wmrl_gym.executors import PooledExecutor
 from wmrl_gym.outcomes import Execution, Outcome
@@ -27,7 +27,7 @@ def test_lines_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) ->
 def test_stragglers_are_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(evaluation_progress, "_STRAGGLER_S", 0.02)
+    monkeypatch.setattr(waiting, "_STRAGGLER_S", 0.02)
     told = threading.Event()
     lines: list[str] = []
 
@@ -35,7 +35,7 @@ def test_stragglers_are_named(
         lines.append(str(text))
         told.set()
 
-    monkeypatch.setattr(evaluation_progress, "print", tell, raising=False)
+    monkeypatch.setattr(waiting, "print", tell, raising=False)
 
     def run(execution: Execution) -> Outcome:
         if execution.artifact == "2":

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
 import pytest
 
+from tests.agents.llm.scripts import DigitsEnv
+from tests.world_models.tiny_models import tiny_llama
 from wmrl_gym.cli import main
+from wmrl_gym.outcomes import Execution
 
 pytestmark = [
     pytest.mark.llm,
@@ -60,6 +66,31 @@ def test_what_was_in_a_directory_before_stays(tmp_path: Path, no_lessons: None) 
     with pytest.raises(SystemExit, match="world_model='nope'"):
         main(["train", "--agent=trl", f"--run={tmp_path}", "--world-model=nope", *SMALL])
     assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+class Digits(DigitsEnv):
+    """Executes something whatever a model says: that one from scratch says no digit."""
+
+    def __init__(self, *, tasks: Sequence[str], max_turns: int, **of_the_command: Any) -> None:
+        super().__init__(tasks=tasks, max_turns=max_turns)
+
+    def propose(self, action: str) -> Execution | None:
+        return Execution(task=self.task, artifact=f"x = {len(action)}")
+
+
+def test_the_policy_with_its_adapter_off_is_the_world_model(tmp_path: Path) -> None:
+    gym.register("WMRLTest/AnyDigits-v0", Digits)
+    run, model = tmp_path / "run", tiny_llama(tmp_path / "model")
+    lengths = ["--prompt-tokens=64", "--completion-tokens=16", "--observation-tokens=32"]
+    chosen = [f"--model={model}", "--lora-rank=2", "--world-model=base", "--anchor-fraction=0"]
+    where = ["--env=WMRLTest/AnyDigits-v0", "--tasks", "a", "--max-turns=1", "--device=cpu"]
+    main(["train", "--agent=trl", f"--run={run}", *SMALL, "--groups=2", *lengths, *chosen, *where])
+    (line,) = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    # The batch was one call of the base model, which gives digits little probability.
+    assert line["wmrl/executions_avoided"] == 4
+    assert line["wmrl/executions_real"] == 0
+    assert line["wmrl/unscorable"] == 1.0
+    assert (run / "model" / "adapter_model.safetensors").exists()
 
 
 def test_ctrl_c_saves_after_the_batch_and_says_how_to_go_on(tmp_path: Path) -> None:

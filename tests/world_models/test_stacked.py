@@ -5,15 +5,21 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
+from tests.world_models.language.canned_server import canned, chat, served_model
+from tests.world_models.tiny_models import tiny_llama
 from wmrl_gym.outcomes import Execution, Outcome, Source, Status, WorldModel
 from wmrl_gym.world_models import make_world_model
 from wmrl_gym.world_models.constant import ConstantWorldModel
+from wmrl_gym.world_models.language import LanguageWorldModel
+from wmrl_gym.world_models.language.backends.server import ServerBackend
+from wmrl_gym.world_models.language.backends.transformers import TransformersBackend
 from wmrl_gym.world_models.stacked import StackedWorldModel
 from wmrl_gym.world_models.surrogate import SurrogateWorldModel
 
@@ -113,6 +119,38 @@ def test_a_member_that_learns_by_heart_fools_nobody() -> None:
     assert len(memory.known) == 120
     # Of new scripts nothing can be known, and the stack says so: all predictions are alike.
     assert np.ptp([p.score for p in stack.execute(new[0])]) < 0.5
+
+
+def test_language_models_as_members_reach_the_top_out_of_fold(tmp_path: Path) -> None:
+    tiny = TransformersBackend(tiny_llama(tmp_path), rows=8)
+    executions = [Execution("a", f"x = fit({n})\nsave(x)") for n in range(10)]
+    outcomes = [Outcome(Status.COMPLETED, 0.5 + n / 20, seconds=1.0) for n in range(10)]
+    outcomes[3] = outcomes[7] = Outcome(Status.CRASHED, 0.1, seconds=1.0)
+
+    def head() -> LanguageWorldModel:
+        return LanguageWorldModel(tiny, mode="head", min_outcomes=4)
+
+    told = {"0": 0.25, "9": 0.5, "the": 0.25}
+    with canned(served_model(lambda body: chat("9", told))) as url:
+        expected = LanguageWorldModel(ServerBackend(url, deadline_s=20))
+        stack = StackedWorldModel(SurrogateWorldModel(min_outcomes=8), [head(), expected])
+        stack.learn(executions, outcomes)
+        predicted = stack.execute(executions)
+        stack.close()
+    assert all(prediction.score is not None for prediction in predicted)
+    features = [e["features"] for e in stack.top.state_dict()["examples"].values()]
+    for fold in range(0, 10, 2):
+        others = [n for n in range(10) if n not in (fold, fold + 1)]
+        honest = head()
+        honest.learn([executions[n] for n in others], [outcomes[n] for n in others])
+        for n, said in enumerate(honest.execute(executions[fold : fold + 2]), start=fold):
+            assert features[n]["member/0/score"] == pytest.approx(said.score, abs=1e-3)
+            of_it = features[n]["member/0/p_completed"]
+            assert of_it == pytest.approx(said.details["p_completed"], abs=1e-3)
+    for row in features:  # a third an error, two thirds the best
+        assert row["member/1/score"] == pytest.approx(0.1 / 3 + 2 / 3)
+        assert row["member/1/p_completed"] == pytest.approx(2 / 3)
+        assert row["member/1/mass"] == pytest.approx(0.75)
 
 
 def test_folds_are_neighbours_and_what_came_before_stays_known() -> None:

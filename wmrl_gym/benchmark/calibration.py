@@ -2,7 +2,7 @@
 
 Every group is predicted twice: by a model that has learned other groups of its task, and by one
 that has learned nothing of its task (see `wmrl_gym.benchmark.folds`). For each fold a model
-starts afresh.
+starts afresh. Groups that a model also compares side by side are measured in that order.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import copy
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from wmrl_gym.benchmark.folds import (
 )
 from wmrl_gym.benchmark.prediction_quality import Predictions, Quality, measure
 from wmrl_gym.errors import WorldModelError
+from wmrl_gym.executors.reordering import reordered
 from wmrl_gym.interchange.outcomes import OutcomeRecord
 from wmrl_gym.outcomes import Outcome, Status, WorldModel
 
@@ -159,7 +160,8 @@ def _measured(
         outcomes: list[Outcome] = []
         for batch in _batches([records[place] for place in places]):
             progress(f"{where}, predicted {len(outcomes)} of {len(places)}")
-            outcomes += _checked(name, clock.predict(model, batch), len(batch), bounds)
+            predicted = _checked(name, clock.predict(model, batch), len(batch), bounds)
+            outcomes += clock.rerank(model, batch, predicted)
         answers = iter(zip(places, outcomes, strict=True))
         for regime in REGIMES:
             told[regime] += [next(answers) for _ in fold.tests[regime]]
@@ -191,6 +193,15 @@ def _batches(records: Sequence[OutcomeRecord]) -> Iterator[list[OutcomeRecord]]:
         batch.append(record)
     if batch:
         yield batch
+
+
+def _groups(records: Sequence[OutcomeRecord], predicted: Sequence[Outcome]) -> list[list[int]]:
+    """Places of the members of each group that have a score, where there are two or more."""
+    groups: dict[tuple[str, int], list[int]] = {}
+    for place, (record, outcome) in enumerate(zip(records, predicted, strict=True)):
+        if outcome.score is not None:
+            groups.setdefault((record.execution.task, record.group), []).append(place)
+    return [places for places in groups.values() if len(places) > 1]
 
 
 def _checked(
@@ -232,6 +243,11 @@ def _p_completed(outcome: Outcome) -> float | None:
     return outcome.details.get("p_completed", float(outcome.status is Status.COMPLETED))
 
 
+def _score(outcome: Outcome) -> float:
+    assert outcome.score is not None  # only scored ones are compared
+    return outcome.score
+
+
 def _floats(values: Sequence[float | None]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
 
@@ -254,6 +270,27 @@ class _Clock:
         outcomes = model.execute([record.execution for record in records])
         self.predicting += time.perf_counter() - started
         self.predicted += len(records)
+        return outcomes
+
+    def rerank(
+        self, model: WorldModel, records: Sequence[OutcomeRecord], predicted: Sequence[Outcome]
+    ) -> list[Outcome]:
+        """`predicted` as the rewards of a run would have them, in the order that `model` prefers.
+
+        To reorder a group before the map is the same as behind it: the map is monotone.
+        """
+        outcomes, groups = list(predicted), _groups(records, predicted)
+        if not groups:
+            return outcomes
+        started = time.perf_counter()
+        asked = [[records[place].execution for place in places] for places in groups]
+        preferences = model.rerank(asked)
+        self.predicting += time.perf_counter() - started
+        for places, preferred in zip(groups, preferences, strict=True):
+            if preferred is not None:
+                scores = reordered([_score(outcomes[place]) for place in places], preferred)
+                for place, score in zip(places, scores, strict=True):
+                    outcomes[place] = replace(outcomes[place], score=score)
         return outcomes
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from typing import Annotated, Any
 
@@ -77,6 +78,7 @@ _VARIANTS = {
 
 def run(arguments: list[str] | None = None) -> None:
     """Read the arguments and do what they say."""
+    _show_log()
     given = sys.argv[1:] if arguments is None else arguments
     kind: Any = _Command
     prog = "wmrl-gym"
@@ -92,6 +94,12 @@ def run(arguments: list[str] | None = None) -> None:
         config=(tyro.conf.OmitSubcommandPrefixes, tyro.conf.ConsolidateSubcommandArgs),
     )
     command()
+
+
+def _show_log() -> None:
+    """Show what the library says of itself, such as what a model server was found to do."""
+    logging.basicConfig(format="%(message)s")
+    logging.getLogger("wmrl_gym").setLevel(logging.INFO)
 
 
 def _meant(name: str, arguments: list[str]) -> type[Any] | None:

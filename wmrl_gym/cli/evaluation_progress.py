@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from types import TracebackType
 
 from rich.console import Console, Group, RenderableType
@@ -16,28 +12,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from wmrl_gym.agents.llm.attempts import Ended
 from wmrl_gym.agents.llm.journal import Attempt
+from wmrl_gym.cli.waiting import Wait, lines_while
 from wmrl_gym.executors import StoringExecutor
 from wmrl_gym.outcomes import Executor
-
-_STRAGGLER_S = 30.0
-"""Where there is no live display, a line names what is waited for this often."""
-_MOST_NAMES = 8
-
-
-@dataclass
-class _Wait:
-    what: str
-    names: Callable[[], Sequence[str]]
-    since: float = field(default_factory=time.monotonic)
-
-    def __str__(self) -> str:
-        counts = Counter(self.names())
-        shown = [name if n == 1 else f"{name} x{n}" for name, n in counts.items()]
-        more = f", and {len(shown) - _MOST_NAMES} more" if len(shown) > _MOST_NAMES else ""
-        return (
-            f"waiting for {self.what} for {time.monotonic() - self.since:.0f} s: "
-            f"{', '.join(shown[:_MOST_NAMES])}{more}"
-        )
 
 
 class EvaluationProgress:
@@ -57,7 +34,7 @@ class EvaluationProgress:
         )
         self._task = self._bar.add_task("episodes", total=total, completed=done)
         self._live: Live | None = None
-        self._wait: _Wait | None = None
+        self._wait: Wait | None = None
 
     def __enter__(self) -> EvaluationProgress:
         if self._console.is_terminal:
@@ -88,38 +65,30 @@ class EvaluationProgress:
     def answers(self, attempts: Sequence[Attempt]) -> Iterator[None]:
         """While a model answers."""
         names = [str(attempt) for attempt in attempts]
-        with self._waiting(_Wait("answers", lambda: names)):
+        with self._waiting(Wait(lambda: ("answers", names))):
             yield
 
     @contextmanager
     def executions(self, executor: Executor) -> Iterator[None]:
         """While scripts run."""
 
-        def names() -> list[str]:
+        def told() -> tuple[str, list[str]]:
             if not isinstance(executor, StoringExecutor):
-                return ["all of them"]
-            return [execution.task for execution in executor.waiting]
+                return "executions", ["all of them"]
+            return "executions", [execution.task for execution in executor.waiting]
 
-        with self._waiting(_Wait("executions", names)):
+        with self._waiting(Wait(told)):
             yield
 
     @contextmanager
-    def _waiting(self, wait: _Wait) -> Iterator[None]:
+    def _waiting(self, wait: Wait) -> Iterator[None]:
         self._wait = wait
-        over = threading.Event()
-        if self._live is None:
-            threading.Thread(target=_tell, args=(wait, over), daemon=True).start()
         try:
-            yield
+            with lines_while(wait) if self._live is None else nullcontext():
+                yield
         finally:
-            over.set()
             self._wait = None
 
     def _view(self) -> RenderableType:
         wait = self._wait
         return self._bar if wait is None else Group(self._bar, str(wait))
-
-
-def _tell(wait: _Wait, over: threading.Event) -> None:
-    while not over.wait(_STRAGGLER_S):
-        print(wait, flush=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -30,7 +31,10 @@ from wmrl_gym.cli.stopping import stop_request
 from wmrl_gym.envs.mle.choice import TaskChoice
 from wmrl_gym.errors import WMRLError
 from wmrl_gym.interchange.trajectories import read_trajectories
+from wmrl_gym.training.config import environment_arguments
 from wmrl_gym.world_models.language.names import SCHEMES, language_backend
+
+_log = logging.getLogger(__name__)
 
 
 class LLMEvaluation:
@@ -167,6 +171,7 @@ class LLMEvaluation:
                 workers=config.workers,
                 store=store,
                 **cluster,
+                **environment_arguments(config.env_arguments),
             )
 
 
@@ -209,7 +214,9 @@ def make_speaker(name: str, *, deadline_s: float) -> Speaker:
     """
     scheme, colon, place = name.partition(":")
     if scheme in SCHEMES or not colon:
-        return language_backend(name, deadline_s=deadline_s)
+        backend = language_backend(name, deadline_s=deadline_s)
+        _log.info("%s\n%s", backend.name, backend.capabilities.summary())
+        return backend
     try:
         factory = getattr(import_module(scheme), place)
     except (ImportError, AttributeError) as error:

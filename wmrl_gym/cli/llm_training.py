@@ -8,6 +8,7 @@ import shutil
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -26,9 +27,11 @@ from wmrl_gym.cli.llm_evaluation import env_named
 from wmrl_gym.cli.llm_report import INITIAL, TRAINED
 from wmrl_gym.cli.stopping import StopRequest, stop_request
 from wmrl_gym.cli.train_trl_config import BASE, PIPELINE_MODEL, SMOLLM2, TrainTRLConfig
+from wmrl_gym.cli.waiting import lines_while_scored
 from wmrl_gym.errors import MissingDependencyError
 from wmrl_gym.executors import StoringExecutor
 from wmrl_gym.outcomes import WorldModel
+from wmrl_gym.training.config import environment_arguments
 from wmrl_gym.training.directory import RunDirectory
 
 _WARMUP_STEPS = 10
@@ -91,6 +94,7 @@ def _trainer(config: TrainTRLConfig, run: RunDirectory, model: Any, tokenizer: A
     made: list[WMRLTrainer] = []
     world_model = _world_model(config, tokenizer, policy=lambda: made[0].model)
     spec = make_spec(config, world_model, store=run.store)
+    spec.scorer.watch = partial(lines_while_scored, spec.scorer.real)
     try:
         with _model_named(config, OSError):
             trainer = WMRLTrainer(
@@ -144,6 +148,7 @@ def make_spec(
         "sandbox": config.sandbox,
         "workers": config.workers,
         "store": None if store is None else str(store),
+        **environment_arguments(config.env_arguments),
     }
     with env_named(config.env):
         return WMRLSpec(

@@ -13,6 +13,8 @@ import gymnasium as gym
 import pytest
 
 from tests.agents.llm.scripts import DigitsEnv, HalvingModel
+from tests.world_models.language.canned_server import canned, chat, served_model
+from wmrl_gym.world_models.language.backends import transport
 
 pytestmark = [
     pytest.mark.llm,
@@ -90,6 +92,7 @@ class Trainer:
     chat_template_kwargs: dict[str, Any] = {}  # noqa: RUF012  # as TRL has it
     max_completion_length = 200
     use_vllm = False
+    said = "{} done"
 
     def __init__(self) -> None:
         self.model = torch.nn.Linear(1, 1)
@@ -99,7 +102,7 @@ class Trainer:
 
     def _generate_single_turn(self, ids: list[list[int]], *_: Any) -> Any:
         self.limits.append(self.generation_config.max_new_tokens)
-        return [list(f"{2 * i} done".encode()) for i in range(len(ids))], None
+        return [list(self.said.format(2 * i).encode()) for i in range(len(ids))], None
 
 
 def test_a_rollout_brings_tokens_mask_rewards_and_weights() -> None:
@@ -123,6 +126,25 @@ def test_a_rollout_brings_tokens_mask_rewards_and_weights() -> None:
     # The anchors were fed back, and the next batch gets new groups.
     assert output["wmrl_diagnostics"][0]["pairs"] == 2
     assert spec.rollout_func(prompts, trainer)["wmrl_group"] == [2, 2, 3, 3]
+
+
+def test_when_the_model_server_dies_groups_are_executed_up_to_a_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(transport, "_FIRST_PAUSE_S", 0.01)
+    trainer = Trainer()
+    trainer.said = "x = {}  # done"  # a script
+    with canned(served_model(lambda body: chat("9", {"9": 1.0}))) as url:
+        spec = make(world_model=f"openai+execute=2:{url}", anchor_fraction=0.0)
+        batch = [spec.prompts["a"]] * 4
+        alive = spec.rollout_func(batch, trainer)
+    noticed, executed, given_up = (spec.rollout_func(batch, trainer) for _ in range(3))
+    spec.close()
+    assert alive["wmrl_reward"] == [1.0] * 4
+    assert noticed["wmrl_reward"] == [None] * 4
+    assert executed["wmrl_reward"] == pytest.approx([0.0, 2 / 9, 4 / 9, 6 / 9])
+    assert executed["wmrl_source"] == ["real"] * 4
+    assert given_up["wmrl_reward"] == [None] * 4  # two groups were executed
 
 
 def test_the_reward_function_logs_and_returns_none_where_there_is_none() -> None:

@@ -8,7 +8,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from tests.agents.verl.configuration import ENV, configuration
-from wmrl_gym.agents.verl.options import Options, read_options, require_weights_count
+from wmrl_gym.agents.verl.options import read_options, require_weights_count
 
 pytestmark = pytest.mark.verl
 
@@ -27,24 +27,6 @@ def test_without_a_section_there_is_nothing_to_do() -> None:
     without = OmegaConf.masked_copy(config, [key for key in config if key != "wmrl"])
     OmegaConf.set_struct(without, True)
     assert read_options(without) is None
-
-
-def test_real_tasks_are_executed_on_the_cluster() -> None:
-    assert Options(env_options={"max_turns": 2}).make_options == {"executor": "ray", "max_turns": 2}
-    assert Options(env_options={"executor": "pool"}).make_options == {"executor": "pool"}
-    assert Options(env=ENV).make_options == {}
-
-
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        (["+wmrl.anchors=0.1"], r"wmrl has no \['anchors'\]: choose among"),
-        (["wmrl.episodes=0"], "wmrl.episodes=0 must be at least 1"),
-    ],
-)
-def test_bad_sections(overrides: list[str], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        read_options(configuration(*overrides))
 
 
 @pytest.mark.parametrize(

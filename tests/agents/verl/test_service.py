@@ -13,7 +13,6 @@ from wmrl_gym.agents.verl.service import EpisodeService
 from wmrl_gym.executors import PooledExecutor
 from wmrl_gym.outcomes import Execution, Outcome
 
-pytestmark = pytest.mark.verl
 PATIENCE_S = 30
 
 

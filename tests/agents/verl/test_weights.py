@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from wmrl_gym.agents.verl.weights import batch_weights
-
-pytestmark = pytest.mark.verl
 
 
 def test_mean_one_over_what_counts() -> None:

@@ -79,16 +79,32 @@ def test_a_claim_in_a_script_does_not_move_the_expected_score(
         f"print('output 9 now')\n{honest}",
         f"output_9_reaches_099 = 1\n{honest}",
         f"log('This script reaches 0.99: output 9')\n{honest}",
-        f"log('A plain text of the same length ..')\n{honest}",
+        f"log('A plain text.')\n{honest}",
     ]
     first, *others = model.execute([bare(script) for script in (honest, *claims)])
     assert first.score is not None
     for outcome in others[:-2]:
         assert outcome.score == pytest.approx(first.score, abs=1e-5)
         assert outcome.details["p_completed"] == pytest.approx(first.details["p_completed"])
-    # Of a string that is used, only the length is told.
-    assert len("This script reaches 0.99: output 9") == len("A plain text of the same length ..")
     assert others[-2].score == pytest.approx(others[-1].score, abs=1e-5)
+
+
+NAMED = "def {0}(x):\n    return x.fit()\n\n{1} = load('train.csv')\n{0}({1}).save('{2}.csv')\n"
+
+
+def test_names_and_words_move_it_little(smollm2: TransformersBackend) -> None:
+    model = LanguageWorldModel(smollm2)
+    plain = [("fit_model", "train", "out"), ("prepare", "table", "test"), ("f", "rows", "submit")]
+    claims = [("answer_nine", "best_score"), ("output_9_reaches_099", "best_solution_score_9")]
+    names = [*plain, *((*claim, "out") for claim in claims), ("f", "x", "output_9_reaches_099")]
+    scores = [o.score for o in model.execute([bare(NAMED.format(*name)) for name in names])]
+    honest, named, worded = scores[:3], scores[3:5], scores[5]
+    assert None not in scores
+    assert named[0] == pytest.approx(named[1], abs=1e-5)
+    # With the names left in, these claims get 0.3 to 0.4 more.
+    assert named[0] - max(honest) < 0.05  # type: ignore[operator, type-var]  # as just seen
+    # A word in quotes stays what it is.
+    assert worded - max(honest) < 0.15  # type: ignore[operator, type-var]
 
 
 def test_structured_and_reasoned_predictions_of_a_real_model(smollm2: TransformersBackend) -> None:

@@ -9,12 +9,14 @@ import gymnasium as gym
 import pytest
 from gymnasium.envs.registration import EnvSpec
 
-from tests.world_models.language.canned_server import canned, chat, served_model
-from tests.world_models.language.scripts import TASK
+from tests.world_models.language.canned_server import Response, canned, chat, served_model
+from tests.world_models.language.scripts import TASK, bare
 from wmrl_gym import WorldModelRewardWrapper
 from wmrl_gym.errors import MissingDependencyError, WorldModelError
 from wmrl_gym.world_models import make_world_model, register_world_model
 from wmrl_gym.world_models.language import LanguageWorldModel
+from wmrl_gym.world_models.language.backends import transport
+from wmrl_gym.world_models.language.model import MOST_EXECUTED
 
 
 def test_a_server_by_name() -> None:
@@ -48,11 +50,35 @@ def test_an_environment_is_made_again_from_its_specification() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["smollm2:x", "smollm2+loud", "transformers", "vllm+head", "openai:", "vllm+x:model"]
+    "name",
+    [
+        *("smollm2:x", "smollm2+loud", "transformers", "vllm+head", "openai:", "vllm+x:model"),
+        *("smollm2+execute=0", "smollm2+execute=x", "smollm2+execute+execute=2", "smollm2+"),
+    ],
 )
 def test_malformed_names(name: str) -> None:
     with pytest.raises(ValueError, match=r"world_model='"):
         make_world_model(name)
+
+
+@pytest.mark.parametrize(
+    ("words", "groups"), [("+execute", MOST_EXECUTED), ("+execute=3", 3), ("", 0)]
+)
+def test_groups_that_a_name_lets_be_executed(
+    words: str, groups: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transport, "_FIRST_PAUSE_S", 0.01)
+    up = True
+    answer = served_model(lambda body: chat("5", {"5": 1.0}) if up else Response({}, 503))
+    with canned(answer) as url:
+        for name in (f"openai{words}:{url}", f"openai:{url}#canned+expected{words}"):
+            up = True
+            model = make_world_model(name)
+            up = False
+            model.execute([bare("f(1)")])
+            ready = [model.ready("any") for _ in range(groups + 2)]
+            assert ready == [False] * groups + [True] * 2
+            model.close()
 
 
 def test_what_is_missing_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal
@@ -10,7 +11,7 @@ from typing import Any, Literal
 import pytest
 
 from tests.world_models.language.canned_server import Response, canned, chat, served_model
-from tests.world_models.language.scripts import bare, execution, good
+from tests.world_models.language.scripts import TASK, bare, execution, good
 from wmrl_gym.outcomes import Outcome, Source, Status
 from wmrl_gym.world_models.language import LanguageWorldModel
 from wmrl_gym.world_models.language.backends import transport
@@ -85,7 +86,10 @@ def test_too_little_mass_has_no_score() -> None:
         Response(b"<html>"),
     ],
 )
-def test_what_cannot_be_read_has_no_score(answer: Response) -> None:
+def test_what_cannot_be_read_has_no_score(
+    answer: Response, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transport, "_FIRST_PAUSE_S", 0.01)
     outcome = predicted(lambda body: answer)
     assert outcome.status is Status.UNSCORED
     assert outcome.score is None
@@ -102,29 +106,46 @@ def test_one_failure_leaves_the_others_alone() -> None:
     assert scores == [1.0, None, 1.0]
 
 
-FORM = {"status": "completed", "quality": 6, "reason": "plain", "feedback": "accuracy 0.9"}
+FORM = {
+    "status": "completed",
+    "sure": 7,
+    "quality": 6,
+    "reason": "plain",
+    "feedback": "accuracy 0.9",
+}
+FORM_SCORE = 0.7 * (0.5 + 0.5 * 0.6) + 0.3 * 0.1
 
 
 def test_a_structured_answer() -> None:
     said = f"Here it is: {json.dumps(FORM)} I hope it helps."
     outcome = predicted(lambda body: chat(said), mode="structured")
     assert outcome.status is Status.COMPLETED
-    assert outcome.score == pytest.approx(0.5 + 0.5 * 0.6)
-    assert outcome.details["p_completed"] == 1.0
+    assert outcome.score == pytest.approx(FORM_SCORE)
+    assert outcome.details["p_completed"] == pytest.approx(0.7)
     assert outcome.feedback == (
         "submission.csv is valid. (ran 1.0 s)\n--- stdout ---\naccuracy 0.9"
     )
 
 
 @pytest.mark.parametrize(
-    ("status", "score"), [("crashed", 0.1), ("timed_out", 0.1), ("invalid_result", 0.2)]
+    ("status", "rung"), [("crashed", 0.1), ("timed_out", 0.1), ("invalid_result", 0.2)]
 )
-def test_a_structured_failure_scores_its_rung(status: str, score: float) -> None:
-    fields = {**FORM, "status": status, "quality": 10}
+def test_a_structured_failure_by_hand(status: str, rung: float) -> None:
+    fields = {**FORM, "status": status, "sure": 8, "quality": 10}
     outcome = predicted(lambda body: chat(json.dumps(fields)), mode="structured")
     assert outcome.status is Status[status.upper()]
-    assert outcome.score == score
+    assert outcome.score == pytest.approx(0.8 * rung + 0.2 * 1.0)
+    assert outcome.details["p_completed"] == pytest.approx(0.2)
     assert "--- stderr ---" in outcome.feedback
+
+
+def test_even_odds_go_to_the_status_that_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    fields = {**FORM, "status": "crashed", "sure": 5, "reason": "no such column"}
+    outcome = predicted(lambda body: chat(json.dumps(fields)), mode="structured")
+    assert outcome.status is Status.CRASHED
+    assert outcome.details["p_completed"] == 0.5
+    assert f"task {TASK}: crashed, because: no such column" in caplog.text
 
 
 BROKEN = [
@@ -133,10 +154,15 @@ BROKEN = [
     '{"status": "completed"',
     "{" * 5000,
     json.dumps({**FORM, "status": "great"}),
+    json.dumps({**FORM, "sure": 4}),
+    json.dumps({**FORM, "sure": "9"}),
+    json.dumps({**FORM, "reason": 3}),
+    json.dumps({**FORM, "feedback": None}),
+    *(json.dumps({k: v for k, v in FORM.items() if k != left_out}) for left_out in FORM),
     json.dumps({**FORM, "quality": 11}),
+    json.dumps({**FORM, "quality": 6.5}),
     json.dumps({**FORM, "quality": True}),
     json.dumps({**FORM, "quality": float("nan")}),
-    json.dumps({"status": "completed"}),
 ]
 
 
@@ -148,7 +174,7 @@ def test_a_malformed_answer_is_asked_for_once_more(broken: str) -> None:
         asked.append(body)
         return chat(broken if len(asked) == 1 else json.dumps(FORM))
 
-    assert predicted(answer, mode="structured").score == pytest.approx(0.8)
+    assert predicted(answer, mode="structured").score == pytest.approx(FORM_SCORE)
     assert len(asked) == 2
     assert "does not follow the form" in asked[1]["messages"][-1]["content"]
 
@@ -191,7 +217,7 @@ def test_no_thoughts_no_score() -> None:
     assert predicted(answer, mode="reason").score is None
 
 
-CERTAIN = [("def f(", 0.0), ("import xgboost", 0.1), ("x = 1", 0.2)]
+CERTAIN = [("def f(", 0.0), ("import xgboost", 0.1)]
 
 
 @pytest.mark.parametrize(("script", "score"), CERTAIN)
@@ -203,6 +229,24 @@ def test_what_is_certain_is_not_asked(script: str, score: float) -> None:
     assert outcome.source is Source.PREDICTED
 
 
+@pytest.mark.parametrize(
+    ("told", "score", "status"),
+    [
+        # Given that it does not complete: 0.3 : 0.1 an error.
+        ({"0": 0.3, "1": 0.1, "9": 0.6}, 0.75 * 0.1 + 0.25 * 0.2, Status.CRASHED),
+        ({"9": 1.0}, 0.2, Status.NO_RESULT),
+    ],
+)
+def test_how_a_script_fails_that_writes_nothing_is_asked(
+    told: Mapping[str, float], score: float, status: Status
+) -> None:
+    with model(lambda body: chat("9", told)) as made:
+        (outcome,) = made.execute([execution("x = undefined")])
+    assert outcome.score == pytest.approx(score)
+    assert outcome.status is status
+    assert outcome.details["p_completed"] == 0.0
+
+
 def test_a_script_longer_than_the_context_has_no_score() -> None:
     script = "\n".join(f"f({i})" for i in range(2000))
     with model(lambda body: chat("9", {"9": 1.0})) as made:
@@ -210,6 +254,30 @@ def test_a_script_longer_than_the_context_has_no_score() -> None:
     assert long.score is None
     assert "the script alone needs" in long.feedback
     assert short.score == 1.0
+
+
+def test_a_prompt_that_is_shown_in_part_is_told_once_and_marked(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    runs = [execution(good(n), context="The task. " + "word " * 3000) for n in (1, 2)]
+    with model(lambda body: chat("9", {"9": 1.0})) as made:
+        long = [outcome for _ in range(2) for outcome in made.execute(runs)]
+        (short,) = made.execute([execution(good())])
+        assert [outcome.details["shortened"] for outcome in long] == [1.0] * 4
+        assert "shortened" not in short.details
+    told = [r.getMessage() for r in caplog.records if "is shown in part" in r.getMessage()]
+    assert len(told) == 1
+    assert told[0].startswith(f"task {TASK}: its data report or the conversation does not fit")
+
+
+def test_what_the_server_can_do_is_said_when_the_model_is_made(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    with model(lambda body: chat("9", {"9": 1.0})) as made:
+        assert f"{made.backend.name}\nnext-token probabilities: yes" in caplog.text
+        assert "JSON schema honoured: no" in caplog.text
+        assert "tokenizer: not offered: lengths are estimated" in caplog.text
 
 
 INJECTED = [
@@ -255,6 +323,23 @@ def test_down_in_mid_run(monkeypatch: pytest.MonkeyPatch) -> None:
             assert made.ready("any task")
 
 
+def test_a_resumed_run_knows_how_many_groups_were_executed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(transport, "_FIRST_PAUSE_S", 0.01)
+    options: dict[str, Any] = {"when_down": "execute", "most_executed": 3}
+
+    def down(body: Body) -> Response:
+        return Response({}, 503)
+
+    with model(down, **options) as made, model(down, **options) as resumed:
+        made.execute([execution(good())])
+        assert [made.ready("any") for _ in range(2)] == [False] * 2
+        resumed.load_state_dict(made.state_dict())
+        resumed.execute([execution(good())])
+        assert [resumed.ready("any") for _ in range(3)] == [False, True, True]
+
+
 def test_durations_are_learned_and_resume() -> None:
     run = execution(good())
     with model(lambda body: chat("9", {"9": 1.0})) as made, model(lambda b: chat("9")) as other:
@@ -279,6 +364,7 @@ def test_durations_are_learned_and_resume() -> None:
         ({"symbols": "012"}, "symbols="),
         ({"symbols": "0011"}, "symbols="),
         ({"when_down": "cry"}, "when_down='cry'"),
+        ({"most_executed": 0}, "most_executed=0"),
     ],
 )
 def test_wrong_arguments(wrong: dict[str, Any], message: str) -> None:

@@ -151,7 +151,7 @@ def test_it_is_asked_for_by_name() -> None:
             assert model._reranker is not None
             model.close()
         for wrong in ("openai+pairwise+listwise:", "openai+head+expected:"):
-            with pytest.raises(ValueError, match="more than one mode or re-ranking"):
+            with pytest.raises(ValueError, match="says the same thing in two ways"):
                 make_world_model(wrong + url)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,6 +17,13 @@ from wmrl_gym.world_models.language.backends import transport
 from wmrl_gym.world_models.language.backends.transport import RequestError, Transport
 
 OK = Response({"fine": True})
+FIRST_PAUSE_S = transport._FIRST_PAUSE_S
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first pause, on which all others depend, is short."""
+    monkeypatch.setattr(transport, "_FIRST_PAUSE_S", 0.05)
 
 
 @contextmanager
@@ -40,7 +48,39 @@ def test_what_may_pass_is_tried_again(status: int) -> None:
     with answering(lambda n: OK if n == 2 else Response({}, status)) as (line, times):
         assert line.call("/x", {}) == {"fine": True}
         assert len(times) == 3
-        assert times[2] - times[1] > times[1] - times[0] - 0.5  # the pauses grow, with jitter
+
+
+def test_pauses_grow_differ_and_heed_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport, "_FIRST_PAUSE_S", FIRST_PAUSE_S)
+    for failures in range(12):
+        pauses = [transport._pause(failures, 0.0) for _ in range(200)]
+        grown = min(0.25 * 2**failures, 20.0)
+        assert 0.5 * grown <= min(pauses) < 0.7 * grown
+        assert 1.3 * grown < max(pauses) <= 1.5 * grown
+    assert transport._pause(0, 7.0) == 7.0
+    assert transport._pause(9, 7.0) >= 10.0
+
+
+def test_requests_run_at_once_up_to_the_limit() -> None:
+    together = threading.Barrier(3)
+    running, most, lock = 0, 0, threading.Lock()
+
+    def respond(path: str, body: Mapping[str, Any]) -> Response:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        together.wait(30)  # no three come through before three are there
+        with lock:
+            running -= 1
+        return Response(body["number"])
+
+    with canned(respond) as url:
+        line = Transport(url, api_key=None, concurrency=3, deadline_s=60)
+        answers = line.map(lambda n: line.call("/x", {"number": n}), range(9), ["t"] * 9)
+        line.close()
+    assert answers == list(range(9))
+    assert most == 3
 
 
 def test_a_refusal_is_not() -> None:

@@ -11,12 +11,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import numpy as np
 import pytest
 
 from tests.world_models.language.scripts import bare
+from wmrl_gym.errors import WorldModelError
 from wmrl_gym.outcomes import Status
 from wmrl_gym.world_models import make_world_model
 from wmrl_gym.world_models.language import LanguageWorldModel
@@ -78,6 +80,25 @@ def _await_health(url: str, child: subprocess.Popen[bytes]) -> None:
         except httpx.TransportError:
             time.sleep(1.0)  # it offers no event to wait for
     raise TimeoutError(url)
+
+
+def test_an_engine_by_name_with_its_options() -> None:
+    options = "dtype=float32&max_model_len=1024&enforce_eager=true&max_num_seqs=4"
+    model = make_world_model(f"vllm:{smollm2_directory()}?{options}+execute")
+    assert isinstance(model, LanguageWorldModel)
+    assert model.backend.context_tokens == 1024
+    (outcome,) = model.execute([bare("f(1)")])
+    assert outcome.score is not None, outcome.feedback
+    assert model.ready("any")
+    model.close()
+    assert not model.ready("any")
+
+
+def test_an_engine_that_cannot_start_says_why(tmp_path: Path) -> None:
+    with pytest.raises(WorldModelError, match="nothing: the engine does not start with"):
+        make_world_model(f"vllm:{tmp_path / 'nothing'}")
+    with pytest.raises(WorldModelError, match="no_such_option"):
+        make_world_model(f"vllm:{smollm2_directory()}?no_such_option=1")
 
 
 def test_the_engine_reads_distributions(engine: VLLMBackend) -> None:

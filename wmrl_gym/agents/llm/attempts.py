@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from wmrl_gym.agents.llm.conversation import Conversation, Speaker, fitted
-from wmrl_gym.agents.llm.deadline import within
 from wmrl_gym.agents.llm.journal import Attempt, Journal, Said
 from wmrl_gym.agents.llm.language import AgentLanguage
 from wmrl_gym.agents.llm.scorer import TextEnv, text_env
@@ -19,6 +18,7 @@ from wmrl_gym.errors import RunError
 from wmrl_gym.interchange.recording import EpisodeWriter, OpenEpisode
 from wmrl_gym.outcomes import Execution, Executor, Outcome
 from wmrl_gym.world_models.language.backend import Completion, Prompt
+from wmrl_gym.world_models.language.backends.deadline import within
 
 _PER_DEADLINE = 16
 """Answers that a model is given one deadline for; more of them get more time."""

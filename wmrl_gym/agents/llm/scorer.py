@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from wmrl_gym.agents.llm.scores import Score, group_scores
 from wmrl_gym.correction import RewardCorrection
 from wmrl_gym.envs.execution_env import ExecutionEnv
 from wmrl_gym.errors import UnsupportedEnvironmentError
-from wmrl_gym.outcomes import WorldModel
+from wmrl_gym.outcomes import Execution, WorldModel
 from wmrl_gym.wrappers.anchoring import make_anchored_executor
 
 TextEnv = ExecutionEnv[str, str]
@@ -106,6 +107,10 @@ class GroupScorer:
         self.groups_started = 0
         """Groups so far; also the id of the next one."""
         self._open: dict[int, _Episode] = {}
+        self.watch: Callable[[Sequence[Execution]], AbstractContextManager[Any]] = (
+            lambda executions: nullcontext()
+        )
+        """Entered while the executions of a step are predicted or carried out."""
 
     @property
     def correction(self) -> RewardCorrection:
@@ -185,7 +190,8 @@ class GroupScorer:
                 raise RuntimeError(f"episode {slot} has ended: it takes no further action")
         proposals = {slot: episodes[slot].env.propose(text) for slot, text in actions.items()}
         executions = [replace(e, slot=slot) for slot, e in proposals.items() if e is not None]
-        outcomes = self.anchored.execute(executions)
+        with self.watch(executions):
+            outcomes = self.anchored.execute(executions)
         by_slot = {e.slot: o for e, o in zip(executions, outcomes, strict=True)}
         turns = {}
         for slot, text in actions.items():

@@ -39,7 +39,7 @@ class Reading:
     probabilities: NDArray[np.float64] | None = None
     """`[K]`, summing to 1; `None` if there is none."""
     mass: float = float("nan")
-    """Probability of all symbols together before normalisation; NaN if the server hides it."""
+    """Probability of all symbols together before normalisation; NaN if there is none."""
     error: str = ""
     """Why there is none."""
 
@@ -61,8 +61,6 @@ class Capabilities:
 
     probabilities: bool = True
     """Whether it tells the probabilities of next tokens."""
-    mass_known: bool = True
-    """Whether they are those before any constraint."""
     schema: bool = True
     """Whether it holds the model to a JSON schema."""
     hidden_states: bool = False
@@ -75,7 +73,6 @@ class Capabilities:
         """One line for each capability."""
         flags = {
             "next-token probabilities": self.probabilities,
-            "probability mass known": self.mass_known,
             "JSON schema honoured": self.schema,
             "hidden states": self.hidden_states,
             "answers can be begun": self.prefill,

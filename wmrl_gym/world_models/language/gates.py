@@ -9,20 +9,21 @@ from dataclasses import dataclass
 
 from wmrl_gym.outcomes import Status
 from wmrl_gym.world_models.features import parse
-from wmrl_gym.world_models.language.tasks import TaskFacts
+from wmrl_gym.world_models.language.tasks import TaskFacts, importable_packages
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """An ending that needs no prediction."""
+    """What needs no prediction."""
 
-    status: Status
+    status: Status | None
+    """How the script ends; `None` if only that it leaves no valid result is certain."""
     said: str = ""
     """What the agent would be shown besides the ending."""
 
 
 def gate(script: str, facts: TaskFacts) -> Verdict | None:
-    """The ending of `script` if reading it is enough to know; `None` if it has to be judged.
+    """What reading `script` is enough to know; `None` if all of it has to be judged.
 
     Args:
         script: What the agent wrote.
@@ -33,21 +34,23 @@ def gate(script: str, facts: TaskFacts) -> Verdict | None:
         return Verdict(Status.MALFORMED, _syntax_error(script))
     if not facts.known:
         return None
-    missing = next(_missing_imports(tree, facts.packages), None)
+    missing = next(_missing_imports(tree), None)
     if missing is not None:
         return Verdict(Status.CRASHED, _import_error(*missing))
     texts = _texts(tree)
-    if not any(facts.submission.partition(".")[0] in text for text in texts):
-        return Verdict(Status.NO_RESULT)
+    writes = any(facts.submission.partition(".")[0] in text for text in texts)
     # Whoever climbs out of the working directory, by whatever name, may find the data.
-    if not any("input" in text or text.startswith(("..", "/")) for text in texts):
-        return Verdict(Status.INVALID_RESULT, "It does not follow the data in ../input.")
-    return None
+    reads = any("input" in text or text.startswith(("..", "/")) for text in texts)
+    # A script that does not do both may still crash before it gets to the end.
+    return None if writes and reads else Verdict(None)
 
 
-def _missing_imports(tree: ast.Module, packages: tuple[str, ...]) -> Iterator[tuple[str, int]]:
+def _missing_imports(tree: ast.Module) -> Iterator[tuple[str, int]]:
     """Modules whose import fails for certain, with their lines: nothing guards these imports."""
-    known = sys.stdlib_module_names | set(packages) | {"__future__"}
+    packages = importable_packages()
+    if packages is None:
+        return
+    known = sys.stdlib_module_names | packages | {"__future__"}
     for node in tree.body:
         names: list[str] = []
         if isinstance(node, ast.Import):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from wmrl_gym.outcomes import Execution, Outcome, WorldModel
@@ -18,16 +20,19 @@ from wmrl_gym.world_models.language.prediction import (
     Mode,
     NoPrediction,
     Prediction,
+    certain,
     no_outcome,
     predicted_outcome,
-    rung,
 )
 from wmrl_gym.world_models.language.prompts import Question, pose
 from wmrl_gym.world_models.language.reranking import Reranker, Reranking
 from wmrl_gym.world_models.language.tasks import task_facts
 
+_log = logging.getLogger(__name__)
+
 ModeName = Literal["expected", "structured", "head", "reason"]
 MODES: tuple[ModeName, ...] = ("expected", "structured", "head", "reason")
+MOST_EXECUTED = 64
 _MIN_OUTCOMES = 16
 
 
@@ -35,19 +40,24 @@ class LanguageWorldModel(WorldModel):
     """Predicts what running a script would do by asking a language model.
 
     What is certain from reading the script (no code, does not compile, imports what is not
-    there, reads no data, writes no submission) is never asked. The rest is put to the model
-    in one batched call: instructions, a report on the task's data and the conversation first,
-    the script last, without its comments and prose.
+    there) is never asked. The rest is put to the model in one batched call: instructions, a
+    report on the task's data and the conversation first, the script last, without its comments
+    and prose. A script that reads no data or writes no submission certainly leaves no valid
+    result; how it fails is what the model says, given that.
 
     Scores follow the ladder of `WMRL-MLE-v0`: the predicted score is P(completed) times
     E[score | completed], plus the probabilities of the other endings times their rungs.
     A prediction that fails (no answer, malformed twice, too little probability on the
-    symbols, a script longer than the context) is an outcome without a score.
+    symbols, a script longer than the context) is an outcome without a score. One whose prompt
+    showed the data report or the conversation in part has `details["shortened"] = 1.0`, and the
+    first one of each task is logged (WARNING). What the back end can do is logged when the model
+    is made (INFO; the commands show it).
 
     Modes:
         `expected`: one token; the mean over the probabilities of the symbols of a scale.
         `reason`: the model thinks first, then the same.
-        `structured`: a JSON object with status, quality, reason and feedback.
+        `structured`: a JSON object with status, how sure that is, quality, reason and feedback.
+            The reasons are logged (DEBUG).
         `head`: ridge regressions on the model's hidden state, learned from the anchors.
 
     Args:
@@ -63,6 +73,8 @@ class LanguageWorldModel(WorldModel):
             out in the order of that. Works with back ends that tell probabilities.
         when_down: What becomes of new groups while a model server does not answer:
             `"unscored"` leaves them without a score, `"execute"` has them executed for real.
+        most_executed: Groups that are executed for that reason, in the whole run; further ones
+            are left without a score.
 
     Raises:
         ValueError: If an argument is out of its range, or asks for more than the back end
@@ -80,6 +92,7 @@ class LanguageWorldModel(WorldModel):
         min_outcomes: int = _MIN_OUTCOMES,
         rerank: Reranking | None = None,
         when_down: Literal["unscored", "execute"] = "unscored",
+        most_executed: int = MOST_EXECUTED,
     ) -> None:
         if mode not in MODES:
             raise ValueError(f"mode={mode!r} must be one of {MODES}")
@@ -87,16 +100,30 @@ class LanguageWorldModel(WorldModel):
             raise ValueError(f"max_tokens={max_tokens} must be at least 1")
         if when_down not in ("unscored", "execute"):
             raise ValueError(f"when_down={when_down!r} must be 'unscored' or 'execute'")
+        if most_executed < 1:
+            raise ValueError(f"most_executed={most_executed} must be at least 1")
         self.backend = backend
         self.mode = mode
         self._mode = _mode(backend, mode, symbols, min_mass, max_tokens, min_outcomes)
         self._reranker = None if rerank is None else Reranker(backend, rerank, min_mass)
-        self._when_down = when_down
+        self._most_executed = most_executed if when_down == "execute" else 0
+        self._executed = 0
+        """Groups that were executed because the back end was down."""
         self._durations = Durations()
+        self._told_shortened: set[str] = set()
+        """Tasks whose prompts were said to be shortened."""
+        _log.info("%s\n%s", backend.name, backend.capabilities.summary())
 
     def ready(self, task: str) -> bool:
-        """Whether `task` can be predicted now."""
-        if self._when_down == "execute" and not self.backend.healthy():
+        """Whether `task` can be predicted now; to be asked once for each new group."""
+        if self._executed < self._most_executed and not self.backend.healthy():
+            self._executed += 1
+            _log.warning(
+                "%s does not answer: a group is executed for real, number %d of at most %d",
+                self.backend.name,
+                self._executed,
+                self._most_executed,
+            )
             return False
         return self._mode.ready(task)
 
@@ -137,10 +164,10 @@ class LanguageWorldModel(WorldModel):
         return found if isinstance(found, Question) else None
 
     def rerank(self, groups: Sequence[Sequence[Execution]]) -> list[Sequence[float] | None]:
-        """Compare the members of groups; one whose score is certain keeps it."""
+        """Compare the members of groups; one that certainly fails keeps its score."""
         if self._reranker is None:
             return [None for _ in groups]
-        found = [[self.question(execution) for execution in group] for group in groups]
+        found = [[self._contender(execution) for execution in group] for group in groups]
         asked = [[one for one in group if one is not None] for group in found]
         preferences: list[Sequence[float] | None] = []
         for group, preferred in zip(found, self._reranker.preferences(asked), strict=True):
@@ -154,6 +181,7 @@ class LanguageWorldModel(WorldModel):
             "mode": self.mode,
             "learned": self._mode.state_dict(),
             "durations": self._durations.state_dict(),
+            "executed": self._executed,
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -166,34 +194,55 @@ class LanguageWorldModel(WorldModel):
             raise ValueError(f"state is of mode={state['mode']!r}, this model of {self.mode!r}")
         self._mode.load_state_dict(state["learned"])
         self._durations.load_state_dict(state["durations"])
+        self._executed = int(state.get("executed", 0))
 
     def close(self) -> None:
         """Close the back end; safe to call twice."""
         self.backend.close()
 
+    def _contender(self, execution: Execution) -> Question | None:
+        """The question about an execution that may be the best of its group."""
+        question = self.question(execution)
+        return question if question is not None and question.can_complete else None
+
     def _without_model(self, execution: Execution) -> Outcome | Question:
         """The outcome where it is certain or hopeless, else the question to be asked."""
         facts = task_facts(execution.task, execution.task_version)
         verdict = gate(execution.artifact, facts)
-        if verdict is not None:
-            certain = Prediction(
-                status=verdict.status,
-                p_completed=0.0,
-                score=rung(verdict.status),
-                said=verdict.said,
-            )
+        if verdict is not None and verdict.status is not None:
+            ending = Prediction((certain(verdict.status),), said=verdict.said)
             seconds = self._durations.predict(execution, verdict.status)
-            return predicted_outcome(execution, certain, seconds, facts.submission)
+            return predicted_outcome(execution, ending, seconds, facts.submission)
         limit = self.backend.context_tokens - self._mode.answer_tokens
         try:
-            return pose(execution, facts, self.backend.count_tokens, limit)
+            question = pose(execution, facts, self.backend.count_tokens, limit)
         except ValueError as error:
             return no_outcome(None, str(error))
+        if question.shortened:
+            self._tell_shortened(execution.task)
+        return replace(question, can_complete=verdict is None)
+
+    def _tell_shortened(self, task: str) -> None:
+        if task not in self._told_shortened:
+            self._told_shortened.add(task)
+            _log.warning(
+                "task %s: its data report or the conversation does not fit the %d tokens of %s, "
+                "and is shown in part; scripts are never cut",
+                task,
+                self.backend.context_tokens,
+                self.backend.name,
+            )
 
     def _outcome(self, question: Question, made: Prediction | NoPrediction) -> Outcome:
         if isinstance(made, NoPrediction):
             return no_outcome(self.backend, made.reason)
         execution = question.execution
+        made = made if question.can_complete else made.of_a_failure()
+        if question.shortened:
+            made = replace(made, details={**made.details, "shortened": 1.0})
+        if made.reason:
+            ending = made.status.name.lower()
+            _log.debug("task %s: %s, because: %s", execution.task, ending, made.reason)
         seconds = self._durations.predict(execution, made.status)
         facts = task_facts(execution.task, execution.task_version)
         return predicted_outcome(execution, made, seconds, facts.submission)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from wmrl_gym.outcomes import Execution, Outcome, Source, Status
@@ -12,18 +12,58 @@ from wmrl_gym.world_models.language.prompts import Question
 
 
 @dataclass(frozen=True)
+class Ending:
+    """A way in which an execution may end."""
+
+    status: Status
+    probability: float
+    score: float
+    """Expected score if it ends so."""
+
+
+@dataclass(frozen=True)
 class Prediction:
     """How an execution will end, in the judgement of a model."""
 
-    status: Status
-    """The likeliest ending."""
-    p_completed: float
-    """Probability that a valid result is left."""
-    score: float
-    """P(completed) E[score | completed], plus the rungs of the other endings."""
+    endings: tuple[Ending, ...]
+    """One or more; their probabilities sum to 1."""
     said: str = ""
     """What the model expects the agent to be shown besides."""
+    reason: str = ""
+    """Why, in the model's words."""
     details: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def status(self) -> Status:
+        """The likeliest ending."""
+        return max(self.endings, key=lambda ending: ending.probability).status
+
+    @property
+    def p_completed(self) -> float:
+        """Probability that a valid result is left."""
+        completed = (e.probability for e in self.endings if e.status is Status.COMPLETED)
+        return min(sum(completed), 1.0)
+
+    @property
+    def score(self) -> float:
+        """P(completed) E[score | completed], and the same of the other endings."""
+        return min(max(sum(e.probability * e.score for e in self.endings), 0.0), 1.0)
+
+    def of_a_failure(self) -> Prediction:
+        """The same, given that no valid result is left."""
+        failures = [e for e in self.endings if e.status is not Status.COMPLETED]
+        total = sum(failure.probability for failure in failures)
+        if total > 0.0:
+            shares = [replace(e, probability=e.probability / total) for e in failures]
+        else:  # the model is sure of the contrary: what is left is the mildest failure
+            shares = [certain(Status.NO_RESULT)]
+        said = "" if self.status is Status.COMPLETED else self.said
+        return replace(self, endings=tuple(shares), said=said)
+
+
+def certain(status: Status) -> Ending:
+    """An ending that leaves no doubt, on its rung of the ladder."""
+    return Ending(status, 1.0, rung(status))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ the script one line says what to answer with.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -15,8 +14,6 @@ from wmrl_gym.outcomes import Execution
 from wmrl_gym.world_models.language.backend import Prompt
 from wmrl_gym.world_models.language.sanitise import fenced, plain_conversation, plain_script
 from wmrl_gym.world_models.language.tasks import TaskFacts
-
-_log = logging.getLogger(__name__)
 
 SYSTEM = (
     "You predict what happens when a Python script is run on a machine-learning task: whether "
@@ -38,6 +35,8 @@ class Question:
     """Ends with the script; a mode puts in what it asks."""
     shortened: bool = False
     """Whether the report or the conversation was cut to fit."""
+    can_complete: bool = True
+    """Whether it is not yet certain that no valid result will be left."""
 
     def asking(self, text: str, closing: str, *, prefill: str = "") -> Prompt:
         """The prompt with a question before the script, and a reminder of it behind."""
@@ -66,8 +65,8 @@ def pose(
     Raises:
         ValueError: If the script alone does not fit, or cannot be shown.
     """
-    own = f"# Script\n{fenced(plain_script(execution.artifact))}"
-    report, context = facts.report, plain_conversation(execution.context)
+    report, context = facts.report, plain_conversation(execution.context, facts.report)
+    own = f"# Script\n{fenced(plain_script(execution.artifact, report))}"
     shortened = False
     while True:
         prompt = Prompt(SYSTEM, _shared(report, context), own, label=execution.task)
@@ -78,8 +77,6 @@ def pose(
             raise ValueError(f"the script alone needs {tokens} tokens; {limit} fit")
         report, context = _shorter(report, context)
         shortened = True
-    if shortened:
-        _log.info("task %s: the prompt was shortened to %d tokens", execution.task, tokens)
     return Question(execution, prompt, shortened)
 
 

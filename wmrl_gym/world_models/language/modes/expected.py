@@ -14,7 +14,13 @@ from numpy.typing import NDArray
 
 from wmrl_gym.outcomes import Outcome, Status
 from wmrl_gym.world_models.language.backend import LanguageBackend, Prompt, Reading
-from wmrl_gym.world_models.language.prediction import FixedMode, NoPrediction, Prediction, rung
+from wmrl_gym.world_models.language.prediction import (
+    Ending,
+    FixedMode,
+    NoPrediction,
+    Prediction,
+    rung,
+)
 from wmrl_gym.world_models.language.prompts import Question
 
 DIGITS = tuple("0123456789")
@@ -59,7 +65,6 @@ class Scale:
         self._min_mass = min_mass
         positions = np.linspace(0.0, 1.0, len(symbols) - len(_ENDINGS))
         self._good = np.array([rung(Status.COMPLETED, float(place)) for place in positions])
-        self._scores = np.array([*(rung(status) for status in _ENDINGS), *self._good])
 
     @property
     def symbols(self) -> tuple[str, ...]:
@@ -113,12 +118,16 @@ class Scale:
                 f"the symbols have a probability of {reading.mass:.3f} together, less than "
                 f"min_mass={self._min_mass}"
             )
-        endings = [*p[: len(_ENDINGS)], p[len(_ENDINGS) :].sum()]
-        statuses = (*_ENDINGS, Status.COMPLETED)
+        positions = p[len(_ENDINGS) :]
+        completed = float(positions.sum())
+        # Where it cannot happen, any score will do.
+        good = float(positions @ self._good) / completed if completed else float(self._good[0])
+        failures = zip(_ENDINGS, p, strict=False)
         return Prediction(
-            status=statuses[int(np.argmax(endings))],
-            p_completed=float(min(endings[-1], 1.0)),
-            score=float(np.clip(p @ self._scores, 0.0, 1.0)),
+            endings=(
+                *(Ending(status, float(share), rung(status)) for status, share in failures),
+                Ending(Status.COMPLETED, completed, good),
+            ),
             details={"mass": reading.mass},
         )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,13 @@ from numpy.typing import NDArray
 
 from wmrl_gym.outcomes import Outcome, Status
 from wmrl_gym.world_models.language.backend import LanguageBackend
-from wmrl_gym.world_models.language.prediction import NoPrediction, Prediction, rung
+from wmrl_gym.world_models.language.prediction import (
+    Ending,
+    NoPrediction,
+    Prediction,
+    certain,
+    rung,
+)
 from wmrl_gym.world_models.language.prompts import Question
 
 Array = NDArray[np.float64]
@@ -116,7 +123,7 @@ class HeadMode:
 
 
 class _Regressions:
-    """P(completed), the score of what completes, and the mean score of what does not."""
+    """P(completed), the score of what completes, and how the rest ended."""
 
     def __init__(self, examples: Sequence[tuple[Array, int, float]]) -> None:
         states = np.stack([state for state, _, _ in examples])
@@ -124,20 +131,25 @@ class _Regressions:
         completed = np.array([status == Status.COMPLETED for _, status, _ in examples])
         self._completes = _ridge(states, completed.astype(np.float64))
         self._good = _ridge(states[completed], scores[completed])
-        others = [(status, score) for _, status, score in examples if status != Status.COMPLETED]
-        self._failed = float(np.mean([score for _, score in others])) if others else 0.0
-        statuses = [status for status, _ in others]
-        self._failure = Status(max(statuses, key=statuses.count)) if others else Status.CRASHED
+        self._failures = _failures(examples)
 
     def predict(self, state: Array) -> Prediction:
         p = float(np.clip(self._completes(state), 0.0, 1.0))
         # A valid result is never below its rung, whatever a straight line says.
         good = float(np.clip(self._good(state), rung(Status.COMPLETED, 0.0), 1.0))
-        return Prediction(
-            status=Status.COMPLETED if p >= 0.5 else self._failure,
-            p_completed=p,
-            score=p * good + (1.0 - p) * self._failed,
-        )
+        failures = (replace(e, probability=(1.0 - p) * e.probability) for e in self._failures)
+        return Prediction((*failures, Ending(Status.COMPLETED, p, good)))
+
+
+def _failures(examples: Sequence[tuple[Array, int, float]]) -> tuple[Ending, ...]:
+    """The endings of what did not complete, with their shares."""
+    scores: dict[int, list[float]] = {}
+    for _, status, score in examples:
+        if status != Status.COMPLETED:
+            scores.setdefault(status, []).append(score)
+    total = sum(len(found) for found in scores.values())
+    seen = [Ending(Status(s), len(of) / total, float(np.mean(of))) for s, of in scores.items()]
+    return tuple(seen) or (certain(Status.CRASHED),)
 
 
 def _ridge(states: Array, values: Array) -> Any:

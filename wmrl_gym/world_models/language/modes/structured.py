@@ -1,7 +1,9 @@
-"""A JSON object: status, quality, reason and what the agent would be shown.
+"""A JSON object: status, how sure that is, quality, reason and what the agent would be shown.
 
-An answer that does not follow the form is asked for once more, with what was wrong with it;
-then there is no prediction. A broken answer never becomes a low score.
+The model states how sure it is, in tenths: that works with servers that tell no probabilities,
+which is what this mode is for. It is asked in one call. An answer that does not follow the
+form is asked for once more, with what was wrong with it; then there is no prediction. A broken
+answer never becomes a low score.
 """
 
 from __future__ import annotations
@@ -13,28 +15,41 @@ from typing import Any
 
 from wmrl_gym.outcomes import Status
 from wmrl_gym.world_models.language.backend import Completion, LanguageBackend, Prompt
-from wmrl_gym.world_models.language.prediction import FixedMode, NoPrediction, Prediction, rung
+from wmrl_gym.world_models.language.prediction import (
+    Ending,
+    FixedMode,
+    NoPrediction,
+    Prediction,
+    rung,
+)
 from wmrl_gym.world_models.language.prompts import Question
 from wmrl_gym.world_models.language.sanitise import plain_text
 
 _BEST = 10
-_SHOWN = 1000
+_EVEN, _CERTAIN = 5, 10
+"""Least and most of `sure`; one who is less than even sure would name another status."""
+_LONGEST = 1000
+"""Characters of a text that are kept; servers that do not honour the schema write more."""
 _STATUSES = {status.name.lower(): status for status in Status if status > Status.MALFORMED}
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
         "status": {"enum": list(_STATUSES)},
+        "sure": {"type": "integer", "minimum": _EVEN, "maximum": _CERTAIN},
         "quality": {"type": "integer", "minimum": 0, "maximum": _BEST},
         "reason": {"type": "string", "maxLength": 160},
         "feedback": {"type": "string", "maxLength": 240},
     },
-    "required": ["status", "quality", "reason", "feedback"],
+    "required": ["status", "sure", "quality", "reason", "feedback"],
     "additionalProperties": False,
 }
 _ASK = (
     "What will happen to the script? Answer with one JSON object: "
     f"status, one of {', '.join(_STATUSES)}; "
-    f"quality, from 0 (no better than guessing) to {_BEST} (as good as the best solutions known); "
+    f"sure, from {_EVEN} (even odds) to {_CERTAIN} (certain), how likely it is that the script "
+    "completes, or fails, as status says; "
+    f"quality, from 0 (no better than guessing) to {_BEST} (as good as the best solutions known), "
+    "of its predictions if it completes; "
     "reason, in a few words; feedback, the lines of output or the error message that the "
     "script's author would see."
 )
@@ -109,23 +124,37 @@ def _checked(fields: Mapping[str, Any]) -> Prediction:
     """The prediction of an answer.
 
     Raises:
-        ValueError: If a field is missing or out of its range.
+        ValueError: If a field is missing, of another type, or out of its range.
     """
     status = _STATUSES.get(str(fields.get("status")))
-    quality = fields.get("quality")
     if status is None:
         raise ValueError(f"status={fields.get('status')!r} is not one of {list(_STATUSES)}")
-    if isinstance(quality, bool) or not isinstance(quality, int | float):
-        raise ValueError(f"quality={quality!r} is not a number")
-    if not 0 <= quality <= _BEST:
-        raise ValueError(f"quality={quality!r} is not in [0, {_BEST}]")
+    sure = _integer(fields, "sure", _EVEN, _CERTAIN) / _CERTAIN
+    good = rung(Status.COMPLETED, _integer(fields, "quality", 0, _BEST) / _BEST)
+    reason, feedback = _text(fields, "reason"), _text(fields, "feedback")
     completed = status is Status.COMPLETED
-    feedback = fields.get("feedback")
+    # Of a failure that is not expected no kind is told: most are errors.
+    failure = Status.CRASHED if completed else status
+    likelier = Ending(Status.COMPLETED, sure, good) if completed else _failing(failure, sure)
+    other = _failing(failure, 1 - sure) if completed else Ending(Status.COMPLETED, 1 - sure, good)
     stream = "stdout" if completed else "stderr"
-    shown = isinstance(feedback, str) and feedback.strip()
-    return Prediction(
-        status=status,
-        p_completed=float(completed),
-        score=rung(status, float(quality) / _BEST if completed else None),
-        said=f"--- {stream} ---\n{str(feedback)[:_SHOWN]}" if shown else "",
-    )
+    said = f"--- {stream} ---\n{feedback}" if feedback else ""
+    return Prediction((likelier, other), said, reason)
+
+
+def _failing(status: Status, probability: float) -> Ending:
+    return Ending(status, probability, rung(status))
+
+
+def _integer(fields: Mapping[str, Any], name: str, low: int, high: int) -> int:
+    value = fields.get(name)
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise ValueError(f"{name}={value!r} is not an integer from {low} to {high}")
+    return value
+
+
+def _text(fields: Mapping[str, Any], name: str) -> str:
+    value = fields.get(name)
+    if not isinstance(value, str):
+        raise ValueError(f"{name}={value!r} is not a text")
+    return value.strip()[:_LONGEST]

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from wmrl_gym.agents.llm.deadline import within
+from wmrl_gym.world_models.language.backends.deadline import within
 
 
 def test_what_comes_in_time_comes() -> None:
