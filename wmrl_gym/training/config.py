@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -161,3 +163,21 @@ class ControlConfig(TrainConfig):
     discount: float = 0.95
     noise: float = 0.6
     evaluation_episodes: int = 50
+
+
+def environment_arguments(texts: Sequence[str]) -> dict[str, Any]:
+    """Arguments of an environment from texts such as `gpus=1`, whose values are JSON or text.
+
+    Raises:
+        ValueError: If one is no `name=value`.
+    """
+    arguments: dict[str, Any] = {}
+    for text in texts:
+        name, separator, value = text.partition("=")
+        if not separator:
+            raise ValueError(f"env_arguments={text!r} must look like name=value")
+        try:
+            arguments[name] = json.loads(value)
+        except ValueError:
+            arguments[name] = value
+    return arguments

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import inspect
 import io
-import json
 import os
 import pickle
 import time
@@ -23,7 +22,7 @@ from wmrl_gym.agents import GRPO, WeightedPPO
 from wmrl_gym.envs.execution_env import ExecutionEnv
 from wmrl_gym.errors import RunError
 from wmrl_gym.executors import StoringExecutor
-from wmrl_gym.training.config import TrainConfig
+from wmrl_gym.training.config import TrainConfig, environment_arguments
 from wmrl_gym.training.directory import RunDirectory, replace_file
 from wmrl_gym.wrappers import BatchedExecution, WorldModelRewardVectorWrapper
 
@@ -69,15 +68,7 @@ def _arguments(config: TrainConfig, tasks: tuple[str, ...], store: str | None) -
         ours |= {"executor": config.executor, "address": config.address}
     known = _parameters(config.env)
     arguments = {k: v for k, v in ours.items() if k in known and (k != "tasks" or v is not None)}
-    for text in config.env_arguments:
-        name, separator, value = text.partition("=")
-        if not separator:
-            raise ValueError(f"env_arguments={text!r} must look like name=value")
-        try:
-            arguments[name] = json.loads(value)
-        except ValueError:
-            arguments[name] = value
-    return arguments
+    return arguments | environment_arguments(config.env_arguments)
 
 
 def _parameters(env_id: str) -> set[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
@@ -13,6 +14,7 @@ import numpy.typing as npt
 import torch
 
 from wmrl_gym.episodes import EpisodeRecord
+from wmrl_gym.world_models.dynamics.imagination import replay
 from wmrl_gym.world_models.dynamics.linear_part import fit_linear
 from wmrl_gym.world_models.dynamics.memory import Replay
 from wmrl_gym.world_models.dynamics.network import DynamicsNetwork
@@ -27,8 +29,11 @@ from wmrl_gym.world_models.dynamics.spaces import (
     observation_size,
     require_task,
 )
-from wmrl_gym.world_models.dynamics.training import TrainingPlan, train
-from wmrl_gym.world_models.dynamics.windows import WindowSampler
+from wmrl_gym.world_models.dynamics.training import (
+    TrainingPlan,
+    train_judgement,
+    train_motion,
+)
 
 FORMAT = 2
 """Version of the files that `EnsembleDynamics.save` writes."""
@@ -303,20 +308,36 @@ class EnsembleDynamics:
         self._trained_episodes = dict(self._replay.tasks)
         if updates == 0:
             return
-        chunk, device = self._arguments["chunk"], self.device
-        self.held_out_loss = train(
+        plan = TrainingPlan(
+            updates=updates,
+            batch_size=self._arguments["batch_size"],
+            chunk=self._arguments["chunk"],
+            learning_rate=self._arguments["learning_rate"],
+        )
+        rng = np.random.default_rng((self._arguments["seed"], self._trainings))
+        self.held_out_loss = train_motion(network, scaling, training, held_out, plan, rng)
+        # Imagined states look a little different from real ones, and are what will be judged.
+        train_judgement(
             network,
             scaling,
-            WindowSampler(training, chunk, device),
-            WindowSampler(held_out, chunk, device) if held_out else None,
-            TrainingPlan(
-                updates=updates,
-                batch_size=self._arguments["batch_size"],
-                learning_rate=self._arguments["learning_rate"],
-            ),
-            np.random.default_rng((self._arguments["seed"], self._trainings)),
+            [*training, *self._imagined(training)],
+            [*held_out, *self._imagined(held_out)],
+            plan,
+            rng,
         )
         self._states_tell_returns = states_tell_returns(network, scaling, held_out)
+
+    def _imagined(self, episodes: Sequence[EpisodeRecord]) -> list[EpisodeRecord]:
+        """`[N]` episodes as the model imagines them: the same, but for the observations."""
+        if not episodes:
+            return []
+        starts = np.stack([episode.observations[0] for episode in episodes])
+        actions = [episode.actions for episode in episodes]
+        imagined = replay(self, starts, actions, threshold=np.inf).observations
+        return [
+            replace(episode, observations=states[: episode.length + 1])
+            for episode, states in zip(episodes, imagined, strict=True)
+        ]
 
     def _gained(
         self, network: DynamicsNetwork, states: torch.Tensor, scaling: Scaling

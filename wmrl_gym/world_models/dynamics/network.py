@@ -34,6 +34,11 @@ class MemberMLP(nn.Module):
             self.weights.append(nn.Parameter((2.0 * uniform - 1.0) * bound))
             self.biases.append(nn.Parameter(torch.zeros((members, 1, following))))
 
+    def input_norms(self) -> torch.Tensor:
+        """Length of the weights that leave each input, summed over inputs and members."""
+        lengths: torch.Tensor = self.weights[0].norm(dim=-1)
+        return lengths.sum()
+
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         """`[M, B, in]`, or `[1, B, in]` for all members alike -> `[M, B, out]`."""
         values = inputs.expand(len(self.weights[0]), -1, -1)
@@ -89,9 +94,9 @@ class DynamicsNetwork(nn.Module):
         self.gain = MemberMLP(members, (observation_size, hidden, hidden, 1), generator)
 
     @property
-    def parts(self) -> tuple[MemberMLP, MemberMLP, MemberMLP]:
-        """Motion, meaning and gain, which share no weights."""
-        return self.motion, self.meaning, self.gain
+    def members(self) -> int:
+        """M."""
+        return len(self.motion.weights[0])
 
     def step(self, states: torch.Tensor, actions: torch.Tensor, scaling: Scaling) -> MemberStep:
         """One step from `[M, B, D]` states under `[M, B, A]` actions; M may be 1 as above."""

@@ -25,10 +25,6 @@ class Windows:
     """`[..., H, A]`."""
     rewards: torch.Tensor
     """`[..., H]`."""
-    gains: torch.Tensor
-    """`[..., H + 1]` return of the episode up to each state."""
-    meanings: torch.Tensor
-    """`[..., H, 2]` 0 or 1: success and termination after each step."""
     mask: torch.Tensor
     """`[..., H]` bool: steps that belong to the episode."""
 
@@ -48,14 +44,11 @@ class WindowSampler:
         self._first = np.cumsum(lengths) - lengths
         self._episode = np.repeat(np.arange(len(episodes)), lengths)
         self._end = torch.from_numpy((self._first + lengths)[self._episode]).to(device)
-        meanings = [episode.meanings for episode in episodes]
-        self._successes = np.flatnonzero(np.concatenate(meanings)[:, 0])
-        self._states = _joined([e.observations[:-1] for e in episodes], device)
-        self._next_states = _joined([e.observations[1:] for e in episodes], device)
-        self._actions = _joined([e.actions for e in episodes], device)
-        self._rewards = _joined([e.rewards for e in episodes], device)
-        self._gains = _joined([e.rewards.cumsum() for e in episodes], device)
-        self._meanings = _joined(meanings, device)
+        self._successes = np.flatnonzero(np.concatenate([e.successes for e in episodes]))
+        self._states = joined([e.observations[:-1] for e in episodes], device)
+        self._next_states = joined([e.observations[1:] for e in episodes], device)
+        self._actions = joined([e.actions for e in episodes], device)
+        self._rewards = joined([e.rewards for e in episodes], device)
 
     @property
     def steps(self) -> int:
@@ -71,9 +64,10 @@ class WindowSampler:
             starts = np.where(rng.random(shape) < _LIKELY_SUCCESS, before, starts)
         return self.at(starts)
 
-    def every(self, count: int) -> Windows:
-        """`[N]` windows that start evenly over all steps, at most `count` of them."""
-        return self.at(np.linspace(0, self.steps - 1, min(count, self.steps)).astype(np.int64))
+    def every(self, count: int, members: int) -> Windows:
+        """`[M, N]` windows that start evenly over all steps, N <= `count`, the same for all."""
+        evenly = np.linspace(0, self.steps - 1, min(count, self.steps)).astype(np.int64)
+        return self.at(np.tile(evenly, (members, 1)))
 
     def at(self, starts: npt.NDArray[np.int64]) -> Windows:
         """Windows `[...]` from the steps with the numbers `starts`, `[...]`."""
@@ -85,11 +79,6 @@ class WindowSampler:
             states=torch.cat([self._states[first][..., None, :], self._next_states[index]], dim=-2),
             actions=self._actions[index],
             rewards=self._rewards[index],
-            gains=torch.cat(
-                [(self._gains - self._rewards)[first][..., None], self._gains[index]],
-                dim=-1,
-            ),
-            meanings=self._meanings[index],
             mask=wanted < end,
         )
 
@@ -98,5 +87,6 @@ class WindowSampler:
         return first
 
 
-def _joined(arrays: Sequence[npt.NDArray[np.generic]], device: str) -> torch.Tensor:
+def joined(arrays: Sequence[npt.NDArray[np.generic]], device: str) -> torch.Tensor:
+    """The rows of all arrays, as float32 on a device."""
     return torch.from_numpy(np.concatenate(arrays).astype(np.float32)).to(device)
