@@ -303,7 +303,6 @@ class EnsembleDynamics:
     def _train(self, updates: int) -> None:
         network, scaling = self._trained()
         training, held_out = self._replay.split()
-        self._latest = None
         self._trainings += 1
         self._trained_episodes = dict(self._replay.tasks)
         if updates == 0:
@@ -326,6 +325,7 @@ class EnsembleDynamics:
             rng,
         )
         self._states_tell_returns = states_tell_returns(network, scaling, held_out)
+        self._latest = None
 
     def _imagined(self, episodes: Sequence[EpisodeRecord]) -> list[EpisodeRecord]:
         """`[N]` episodes as the model imagines them: the same, but for the observations."""
