@@ -65,7 +65,7 @@ SWEEPS: Mapping[str, Sweep] = {
         "world_model",
         (0.0, 0.1, 0.2, 0.4, 0.8, 1.6),
         pattern="synthetic:noise={}",
-        label="within-group rank correlation of the world model, measured on anchors",
+        label="within-group rank correlation on anchors",
         by_quality=True,
     ),
 }

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from wmrl_gym.benchmark.results import ArmResult
 from wmrl_gym.benchmark.statistics import Interval, performance_profile
-from wmrl_gym.benchmark.tables import ArmRow, by_arm, score_table
+from wmrl_gym.benchmark.tables import ArmRow, by_arm, running_mean, score_table
 
 DOTS_PER_INCH = 110
 
@@ -34,7 +36,9 @@ def plot_scores(rows: Sequence[ArmRow], file: Path) -> None:
 
 
 def plot_curves(results: Sequence[ArmResult], file: Path, *, over: str, label: str) -> None:
-    """Draw the mean training score of each arm against a cost.
+    """Draw the training score of each arm, as its agent was told it, against a cost.
+
+    It is the running mean over `SMOOTHED` batches, and the mean over seeds.
 
     Args:
         results: Of one scenario.
@@ -42,25 +46,26 @@ def plot_curves(results: Sequence[ArmResult], file: Path, *, over: str, label: s
         over: Name of the curve to draw against: `executions`, `seconds` or `groups`.
         label: Of the horizontal axis.
     """
-    figure, axes = _figure(5.2, 3.4)
-    for arm, of in by_arm(results).items():
+    figure, axes = _figure(6.4, 3.4)
+    for colour, (arm, of) in enumerate(by_arm(results).items()):
         x = np.mean([r.curve[over] for r in of.values()], axis=0)
         y = np.mean([r.curve["score"] for r in of.values()], axis=0)
-        axes.plot(x, y, label=arm, linewidth=1.5)
-    axes.set(xlabel=label, ylabel="mean score of a batch")
-    axes.legend(frameon=False, fontsize=8)
+        smooth = running_mean(y)
+        axes.plot(x[-len(smooth) :], smooth, label=arm, **_line(colour))
+    axes.set(xlabel=label, ylabel="mean score that the agent is told")
+    _legend_beside(axes)
     _save(figure, file)
 
 
 def plot_profiles(results: Sequence[ArmResult], file: Path) -> None:
     """Draw the share of runs above each score (performance profiles), tasks trained on."""
-    figure, axes = _figure(5.2, 3.4)
+    figure, axes = _figure(6.4, 3.4)
     thresholds = np.linspace(0.0, 1.0, 201)
-    for arm, of in by_arm(results).items():
+    for colour, (arm, of) in enumerate(by_arm(results).items()):
         scores = score_table(list(of.values()), held_out=False)
-        axes.plot(thresholds, performance_profile(scores, thresholds), label=arm, linewidth=1.5)
+        axes.plot(thresholds, performance_profile(scores, thresholds), label=arm, **_line(colour))
     axes.set(xlabel="true score", ylabel="share of runs above")
-    axes.legend(frameon=False, fontsize=8)
+    _legend_beside(axes)
     _save(figure, file)
 
 
@@ -90,6 +95,15 @@ def _figure(width: float, height: float) -> tuple[Figure, Axes]:
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.3)
     return figure, axes
+
+
+def _line(number: int) -> dict[str, Any]:
+    """A colour for each of 20 lines: dark ones first, then their light twins."""
+    return {"color": colormaps["tab20"](2 * number % 20 + number // 10 % 2), "linewidth": 1.5}
+
+
+def _legend_beside(axes: Axes) -> None:
+    axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 
 def _bar(axes: Axes, place: float, interval: Interval, colour: str, label: str) -> None:

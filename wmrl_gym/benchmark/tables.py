@@ -97,9 +97,15 @@ def time_to_reach(result: ArmResult, score: float) -> float:
     curve = np.array(result.curve["score"], dtype=np.float64)
     if len(curve) < SMOOTHED:
         return float("nan")
-    smooth = np.convolve(curve, np.ones(SMOOTHED) / SMOOTHED, mode="valid")
+    smooth = running_mean(curve)
     reached = np.flatnonzero(smooth >= score)
     return float(result.curve["seconds"][reached[0] + SMOOTHED - 1]) if reached.size else np.nan
+
+
+def running_mean(values: Array) -> Array:
+    """`[N]` -> `[N - SMOOTHED + 1]`, each the mean up to there; `[1]` if there are fewer."""
+    window = min(SMOOTHED, len(values))
+    return np.convolve(values, np.ones(window) / window, mode="valid")
 
 
 def _row(

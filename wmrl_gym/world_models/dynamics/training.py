@@ -33,7 +33,7 @@ _HELD_OUT_STATES = 4096
 _STATES = 256
 """States of each member in a gradient step on single states."""
 _STATE_UPDATES = 3
-"""Gradient steps on states for each on rollouts; together they take about a fifth of its time."""
+"""Gradient steps on states for each on rollouts; together they take about as long."""
 _THRIFT = 0.003
 """Price of the weights that leave an input of the parts that judge states (a group lasso: Yuan and
 Lin 2006): most numbers of a state say nothing of the task, and would be learned by heart."""
@@ -148,7 +148,9 @@ def _descend(
         plan: How fast, and when to stop.
         thrift: Price of the weights that leave an input.
     """
-    optimizer = torch.optim.AdamW(part.parameters(), lr=plan.learning_rate, weight_decay=1e-5)
+    optimizer = torch.optim.AdamW(
+        part.parameters(), lr=plan.learning_rate, weight_decay=1e-5, fused=True
+    )
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, updates)
     best = _Best(part, loss, held_out)
     for update in range(1, updates + 1):
