@@ -140,7 +140,7 @@ def test_a_structured_failure_by_hand(status: str, rung: float) -> None:
 
 
 def test_even_odds_go_to_the_status_that_is_named(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG)
+    caplog.set_level(logging.DEBUG, logger="wmrl_gym")
     fields = {**FORM, "status": "crashed", "sure": 5, "reason": "no such column"}
     outcome = predicted(lambda body: chat(json.dumps(fields)), mode="structured")
     assert outcome.status is Status.CRASHED
