@@ -19,15 +19,15 @@ was to be 0.7 at most, follows how well the model ranks single episodes (AUC):
 
 | task | AUC | prediction-powered | isotonic | model alone |
 |---|---|---|---|---|
-| reach | 0.96 | 0.65 | 0.45 | 0.46 |
-| button | 0.85 | 0.86 | 0.64 | 0.54 |
-| drawer | 0.77 | 0.92 | 0.80 | 0.30 |
-| knob | 0.70 | 0.98 | 1.01 | 1.60 |
+| reach | 0.96 | 0.70 | 0.55 | 0.77 |
+| button | 0.82 | 0.86 | 0.71 | 0.36 |
+| drawer | 0.73 | 0.94 | 0.88 | 0.69 |
+| knob | 0.70 | 0.99 | 1.11 | 2.10 |
 
-Reach is below the line, button only by the isotonic map, drawer and knob are above it. It is the
+Reach is at the line, by the isotonic map below it; the others are above it. It is the
 model that falls short, not the estimate: correlated by r with the truth, predictions can bring
 the error down to about sqrt(1 - r^2), so that 0.7 takes an r of 0.72. The model alone looks good
-where its mean happens to be right (drawer), which nobody can know without anchors, and is far off
+where its mean happens to be right (button), which nobody can know without anchors, and is far off
 where it is not (knob).
 """
 
