@@ -62,6 +62,9 @@ class EnsembleDynamics:
     useless without it: dimensions that never vary are hidden from the network, states stay
     within the range of the data, and training rolls the states forward for `chunk` steps.
 
+    What a state means and tells is learned from single states: real ones, and those of the same
+    episodes as the model imagines them, which look a little different.
+
     Rewards are told in one of two ways, whichever is nearer to the returns of held-out episodes:
     step by step, or as the change of the return that a state tells has been gained (`rewards`).
 
@@ -315,7 +318,6 @@ class EnsembleDynamics:
         )
         rng = np.random.default_rng((self._arguments["seed"], self._trainings))
         self.held_out_loss = train_motion(network, scaling, training, held_out, plan, rng)
-        # Imagined states look a little different from real ones, and are what will be judged.
         train_judgement(
             network,
             scaling,

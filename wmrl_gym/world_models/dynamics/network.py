@@ -87,7 +87,7 @@ class DynamicsNetwork(nn.Module):
         inputs, outputs = observation_size + action_size, observation_size + 1
         self.motion = MemberMLP(members, (inputs, hidden, hidden, outputs), generator)
         self.register_buffer("linear", torch.zeros((inputs, outputs)))
-        # A state's meaning needs less: these logits were perfect on real states at any width.
+        # A state's meaning needs less: what decides it is mostly a distance.
         self.meaning = MemberMLP(
             members, (observation_size, hidden // 2, hidden // 2, 2), generator
         )
