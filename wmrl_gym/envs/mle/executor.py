@@ -107,8 +107,8 @@ class ScriptRun:
             ("memory_mb", memory_mb, 1),
             ("gpus", gpus, 0),
         ):
-            if value < least:
-                raise ValueError(f"{name}={value} must be at least {least}")
+            if not isinstance(value, int) or value < least:
+                raise ValueError(f"{name}={value!r} must be a whole number of at least {least}")
         if gpus and sandbox not in ("auto", *GPU_BACKENDS):
             raise ValueError(
                 f"gpus={gpus}: sandbox={sandbox!r} cannot pass GPUs through; "
