@@ -105,7 +105,7 @@ def test_a_back_end_without_gpus_is_named_at_once(sandbox: str) -> None:
         gym.make("WMRL-MLE-v0", task="wine-cultivar-micro", sandbox=sandbox, gpus=1)
     for wrong in ({"cpus": 0}, {"memory_mb": 0}, {"gpus": -1}):
         [name] = wrong
-        with pytest.raises(ValueError, match=f"{name}=.* must be at least"):
+        with pytest.raises(ValueError, match=f"{name}=.* must be a whole number of at least"):
             MLEExecutor(sandbox=sandbox, **wrong)
 
 
