@@ -46,7 +46,7 @@ import torch
 from torch import nn
 
 from wmrl_gym.correction import IsotonicDebiaser
-from wmrl_gym.correction.mean_estimate import prediction_powered_mean
+from wmrl_gym.correction.mean_estimate import prediction_powered_mean, recalibrated_rate
 from wmrl_gym.envs.vla.policies import ExpertPolicy
 from wmrl_gym.envs.vla.rollouts import Start
 from wmrl_gym.envs.vla.rollouts import play as play_real
@@ -56,6 +56,7 @@ from wmrl_gym.world_models.dynamics import EnsembleDynamics, Validity, imagine, 
 SKILLS = (1.0, 0.9, 0.8)
 NOISE = (0.0, 0.15, 0.3, 0.5, 0.8)
 EPISODES_PER_SKILL, EARLIER_PER_POLICY, PAIRS_PER_POLICY = 50, 120, 40
+ESTIMATES = ("anchors", "model", "isotonic", "prediction_powered", "recalibrated")
 ANCHOR_SHARE, RESAMPLES, LONGEST = 0.1, 1000, 1000
 
 
@@ -126,9 +127,7 @@ def errors(
 ) -> dict[str, np.ndarray]:
     """`[RESAMPLES]` errors of each estimate of the mean of `true`."""
     count = round(ANCHOR_SHARE * len(true))
-    found: dict[str, list[float]] = {
-        name: [] for name in ("anchors", "model", "isotonic", "prediction_powered")
-    }
+    found: dict[str, list[float]] = {name: [] for name in ESTIMATES}
     for _ in range(RESAMPLES):
         order = rng.permutation(len(true))
         anchors, others = order[:count], order[count:]
@@ -139,6 +138,9 @@ def errors(
         found["model"].append(predicted.mean())
         found["isotonic"].append((true[anchors].sum() + mapped[others].sum()) / len(true))
         found["prediction_powered"].append(powered.value)
+        found["recalibrated"].append(
+            recalibrated_rate(predicted[others], predicted[anchors], true[anchors])
+        )
     return {name: np.array(values) - true.mean() for name, values in found.items()}
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from wmrl_gym.correction.mean_estimate import prediction_powered_mean
+from wmrl_gym.correction.mean_estimate import prediction_powered_mean, recalibrated_rate
 
 
 def test_by_hand() -> None:
@@ -72,3 +72,61 @@ def test_bad_input_is_named() -> None:
     with pytest.raises(ValueError, match="NaN"):
         prediction_powered_mean([np.nan], [0.1], [0.0])
     assert np.isnan(prediction_powered_mean([0.5], [0.1], [0.0]).standard_error)
+
+
+def test_recalibrated_by_hand() -> None:
+    # All say 1/2, so that the slope counts for nothing and the shift a has the log posterior
+    # 2 log sigmoid(a) - 2 a^2 (spread 1/2): at its peak 2 (1 - sigmoid(a)) = 4 a, a = 0.2222.
+    found = recalibrated_rate([0.5, 0.5], [0.5, 0.5], [1.0, 1.0])
+    shift = 0.22240
+    assert 2 * (1 - 1 / (1 + np.exp(-shift))) == pytest.approx(4 * shift, abs=1e-3)
+    assert found == pytest.approx((2 + 2 / (1 + np.exp(-shift))) / 4, abs=1e-4)
+
+
+def test_a_wide_spread_leaves_the_level_to_the_anchors_and_a_narrow_one_to_the_model() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.random(2000) < 0.3
+    predicted = np.where(truth, 0.9, 0.7)  # far too hopeful
+    anchors = slice(0, 200)
+    others = predicted[200:]
+    wide = recalibrated_rate(others, predicted[anchors], truth[anchors], spread=100.0)
+    narrow = recalibrated_rate(others, predicted[anchors], truth[anchors], spread=1e-3)
+    # By maximum likelihood the rate of each of the two predictions is that of the anchors' own.
+    assert wide == pytest.approx(truth.mean(), abs=0.01)
+    assert narrow == pytest.approx((truth[:200].sum() + others.sum()) / 2000, abs=0.01)
+
+
+def test_a_model_that_is_nearly_right_beats_a_few_anchors_and_a_wrong_one_does_little_harm() -> (
+    None
+):
+    rng = np.random.default_rng(3)
+    errors: dict[str, list[float]] = {"plain": [], "right": [], "hopeful": []}
+    for _ in range(600):
+        truth = rng.random(200) < 0.5
+        odds = np.where(truth, 1.0, -1.0) + rng.normal(size=200)
+        plain = truth[:20].mean()
+        for name, offset in (("right", 0.3), ("hopeful", 1.5)):
+            c = 1 / (1 + np.exp(-odds - offset))
+            found = recalibrated_rate(c[20:], c[:20], truth[:20])
+            errors[name].append(found - truth.mean())
+        errors["plain"].append(plain - truth.mean())
+    rmse = {name: np.sqrt(np.mean(np.square(each))) for name, each in errors.items()}
+    assert rmse["right"] < 0.6 * rmse["plain"]
+    assert rmse["hopeful"] < 1.2 * rmse["plain"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([0.5], [], []), "at least one anchor"),
+        (([0.5], [0.1], [0.0, 1.0]), "anchor_true"),
+        (([1.5], [0.1], [0.0]), "predicted has 1.5"),
+        (([0.5], [0.1], [2.0]), "anchor_true has 2.0"),
+        (([np.nan], [0.1], [0.0]), "predicted"),
+    ],
+)
+def test_recalibration_refuses_what_is_no_probability(arguments: tuple, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        recalibrated_rate(*arguments)
+    with pytest.raises(ValueError, match="spread"):
+        recalibrated_rate([0.5], [0.5], [1.0], spread=0.0)
