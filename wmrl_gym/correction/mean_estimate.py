@@ -13,7 +13,9 @@ until the anchors say otherwise:
     P(success) = sigmoid(a + b logit(c))
 
 (Platt 1999, "Probabilistic outputs for support vector machines"), of which a and b are the most
-probable ones given the anchors and, beforehand, normal distributions about 0 and 1.
+probable ones given the anchors and, beforehand, normal distributions about 0 and 1. How wide that
+of a has to be, which is how far off the model's level may be, is for the anchors to say as well:
+widths count by their evidence (MacKay 1992, "Bayesian interpolation", by Laplace's method).
 """
 
 from __future__ import annotations
@@ -23,16 +25,19 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
-from scipy.special import expit, logit
+from scipy.special import expit, logit, softmax
 
 from wmrl_gym.correction.checks import as_scores, require_numbers, require_same_length
 
 FloatArray = npt.NDArray[np.float64]
 
-PRIOR_SPREAD = 0.5
-"""What a shift of the log odds may well be: success rates that are off by 0.12 near one half."""
 _IDENTITY = np.array([0.0, 1.0])
 """Shift and slope of predictions that are right."""
+_SHIFTS = (0.25, 0.5, 1.0, 2.0, 4.0)
+"""Standard deviations that the shift may have: success rates near one half that are off by 0.06 on
+average, up to any."""
+_SLOPES = 0.5
+"""That of the slope."""
 _LEAST = 0.01
 
 
@@ -113,11 +118,7 @@ def _best_power(predicted: npt.NDArray[np.float64], true: npt.NDArray[np.float64
 
 
 def recalibrated_rate(
-    predicted: npt.ArrayLike,
-    anchor_predicted: npt.ArrayLike,
-    anchor_true: npt.ArrayLike,
-    *,
-    spread: float = PRIOR_SPREAD,
+    predicted: npt.ArrayLike, anchor_predicted: npt.ArrayLike, anchor_true: npt.ArrayLike
 ) -> float:
     """Estimate the success rate of all episodes: a mean of recast probabilities and of outcomes.
 
@@ -125,20 +126,17 @@ def recalibrated_rate(
         predicted: `[M]` predicted probabilities of success of the episodes that are no anchors.
         anchor_predicted: `[n]` those of the anchors, n >= 1.
         anchor_true: `[n]` whether the anchors succeeded, 0 or 1.
-        spread: Standard deviation, beforehand, of the map's shift and slope; the higher it is,
-            the sooner the anchors overrule the model's level.
 
     Returns:
         The estimated rate, in `[0, 1]`. Unlike `prediction_powered_mean` it may be biased towards
-        the model's.
+        the model's: use it where the model has shown on other episodes that it ranks them rightly.
 
     Raises:
-        ValueError: If the lengths differ, a number is outside `[0, 1]`, there is no anchor, or
-            `spread` is not positive.
+        ValueError: If the lengths differ, a number is outside `[0, 1]`, or there is no anchor.
 
     Examples:
-        >>> rate = recalibrated_rate([0.9] * 18, [0.9, 0.9], [0.0, 0.0])  # far too hopeful
-        >>> 0.0 < rate < 0.7
+        >>> hopeful = recalibrated_rate([0.9] * 18, [0.9, 0.9], [0.0, 0.0])
+        >>> 0.1 < hopeful < 0.7
         True
     """
     others, c = as_scores("predicted", predicted), as_scores("anchor_predicted", anchor_predicted)
@@ -151,25 +149,40 @@ def recalibrated_rate(
             raise ValueError(f"{name} has {outside[0]}, outside [0, 1]: they are probabilities")
     if not len(r):
         raise ValueError("anchor_true is empty: an estimate needs at least one anchor")
-    if not 0.0 < spread < np.inf:
-        raise ValueError(f"spread={spread!r} must be finite and positive")
-    shift, slope = _platt(_odds(c), r, spread)
-    return float(np.concatenate([r, expit(shift + slope * _odds(others))]).mean())
+    recasts = [_recalibrated(_odds(c), r, spread) for spread in _SHIFTS]
+    rates = [
+        np.concatenate([r, expit(recast.shift + recast.slope * _odds(others))]).mean()
+        for recast in recasts
+    ]
+    return float(np.average(rates, weights=softmax([recast.evidence for recast in recasts])))
 
 
-def _platt(odds: FloatArray, true: FloatArray, spread: float) -> tuple[float, float]:
-    """The most probable shift and slope."""
+@dataclass(frozen=True)
+class _Recast:
+    """What to make of the model's log odds."""
+
+    shift: float
+    slope: float
+    evidence: float
+    """Logarithm, up to a constant, of how probable the outcomes were beforehand."""
+
+
+def _recalibrated(odds: FloatArray, true: FloatArray, spread: float) -> _Recast:
+    """The most probable recast of `[n]` log odds, if the shift's standard deviation is `spread`."""
+    inputs = np.stack([np.ones_like(odds), odds])
+    precision = np.array([spread, _SLOPES]) ** -2.0
 
     def surprise(parameters: FloatArray) -> tuple[float, FloatArray]:
         """Minus the logarithm of the posterior, and its gradient."""
-        recast = parameters[0] + parameters[1] * odds
-        apart = (parameters - _IDENTITY) / spread
-        error = expit(recast) - true
-        value = np.logaddexp(0.0, recast).sum() - true @ recast + 0.5 * apart @ apart
-        return float(value), np.array([error.sum(), error @ odds]) + apart / spread
+        recast, apart = parameters @ inputs, parameters - _IDENTITY
+        value = np.logaddexp(0.0, recast).sum() - true @ recast + 0.5 * precision @ apart**2
+        return float(value), inputs @ (expit(recast) - true) + precision * apart
 
-    best = minimize(surprise, _IDENTITY, jac=True, method="BFGS").x
-    return float(best[0]), float(best[1])
+    best = minimize(surprise, _IDENTITY, jac=True, method="BFGS")
+    rates = expit(best.x @ inputs)
+    curvature = (inputs * rates * (1.0 - rates)) @ inputs.T + np.diag(precision)
+    volume = 0.5 * np.log(precision).sum() - 0.5 * np.linalg.slogdet(curvature).logabsdet
+    return _Recast(float(best.x[0]), float(best.x[1]), float(volume - best.fun))
 
 
 def _odds(probabilities: FloatArray) -> FloatArray:
