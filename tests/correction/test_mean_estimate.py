@@ -106,7 +106,7 @@ def test_a_model_that_is_nearly_right_beats_a_few_anchors_and_a_wrong_one_does_l
 ):
     rng = np.random.default_rng(3)
     errors: dict[str, list[float]] = {"plain": [], "right": [], "hopeful": []}
-    for _ in range(600):
+    for _ in range(200):
         truth = rng.random(200) < 0.5
         odds = np.where(truth, 1.0, -1.0) + rng.normal(size=200)
         for name, offset in (("right", 0.3), ("hopeful", 1.5)):
