@@ -8,13 +8,18 @@ from wmrl_gym.correction.mean_estimate import prediction_powered_mean, recalibra
 
 def test_by_hand() -> None:
     # Anchors: true mean 1/2, predicted mean 0.5; others predicted 0.6 on average, 4 of 6 episodes.
-    # cov = 0.05, var = 0.01 over the anchors: lambda = 5. 0.5 + 5 * 4/6 (0.6 - 0.5).
-    found = prediction_powered_mean([0.5, 0.7, 0.8, 0.4], [0.6, 0.4], [1.0, 0.0])
-    assert found.power == pytest.approx(5.0)
-    assert found.value == pytest.approx(0.5 + 5 * 4 / 6 * 0.1)
-    # r - m c with m = 10/3: -1 and -4/3; variance 1/18, over 2; others' variance 1/30 over 4.
-    expected = 1 / 36 + (100 / 9) / 30 / 4
+    # cov = 0.1, var = 0.16 over the anchors: lambda = 0.625. 0.5 + 0.625 * 4/6 (0.6 - 0.5).
+    found = prediction_powered_mean([0.5, 0.7, 0.8, 0.4], [0.9, 0.1], [0.75, 0.25])
+    assert found.power == pytest.approx(0.625)
+    assert found.value == pytest.approx(0.5 + 0.625 * 4 / 6 * 0.1)
+    # r - m c with m = 5/12: 0.375 and 0.2083; variance 1/72, over 2; others' 1/30 over 4.
+    expected = 1 / 144 + (25 / 144) / 30 / 4
     assert found.standard_error == pytest.approx(expected**0.5)
+
+
+def test_anchors_that_happen_to_be_alike_ask_for_no_more_than_full_trust() -> None:
+    found = prediction_powered_mean([0.9, 0.1], [0.02, 0.01, 0.01], [1.0, 0.0, 0.0])
+    assert found.power == 1.0
 
 
 def test_the_power_is_that_of_least_variance() -> None:
@@ -41,7 +46,7 @@ def test_unbiased_and_as_certain_as_it_says_even_for_a_biased_model() -> None:
     errors, said, plain = [], [], []
     for _ in range(1500):
         truth = rng.random(100) < 0.4
-        predicted = 0.3 * truth + 0.2 + 0.1 * rng.random(100)  # far too high for failures
+        predicted = 0.6 * truth + 0.2 + 0.1 * rng.random(100)  # far too high for failures
         found = prediction_powered_mean(predicted[20:], predicted[:20], truth[:20])
         errors.append(found.value - 0.4)
         said.append(found.standard_error)

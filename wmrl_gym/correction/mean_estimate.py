@@ -66,8 +66,7 @@ def prediction_powered_mean(
         anchor_predicted: `[n]` predicted scores of the anchors, n >= 1.
         anchor_true: `[n]` their true scores.
         power: lambda >= 0; by default the one of least variance, cov(r, c) / var(c) over the
-            anchors, or 0 if that is negative. It exceeds 1 where predictions differ less than
-            the truth.
+            anchors, kept within [0, 1]: anchors that happen to be alike would ask for any.
 
     Returns:
         The estimate. Its standard error is that of two independent samples, the anchors and
@@ -114,7 +113,7 @@ def _best_power(predicted: npt.NDArray[np.float64], true: npt.NDArray[np.float64
     if spread == 0.0:
         return 0.0
     covariance = float(((predicted - predicted.mean()) * (true - true.mean())).mean())
-    return max(covariance / spread, 0.0)
+    return min(max(covariance / spread, 0.0), 1.0)
 
 
 def recalibrated_rate(
