@@ -80,13 +80,7 @@ def prediction_powered_mean(
         >>> prediction_powered_mean([0.5, 0.7], [0.6, 0.4], [1.0, 0.0], power=1.0).value
         0.55
     """
-    others, c = as_scores("predicted", predicted), as_scores("anchor_predicted", anchor_predicted)
-    r = as_scores("anchor_true", anchor_true)
-    require_same_length(anchor_predicted=c, anchor_true=r)
-    for name, scores in (("predicted", others), ("anchor_predicted", c), ("anchor_true", r)):
-        require_numbers(name, scores)
-    if not len(r):
-        raise ValueError("anchor_true is empty: an estimate needs at least one anchor")
+    others, c, r = _checked(predicted, anchor_predicted, anchor_true)
     if power is not None and not 0.0 <= power < np.inf:
         raise ValueError(f"power={power!r} must be finite and not negative")
     # Shares of the episodes; the mean over all of c is that over both kinds.
@@ -103,7 +97,7 @@ def prediction_powered_mean(
     return MeanEstimate(float(r.mean() + shift), float(np.sqrt(variance)), trust)
 
 
-def _best_power(predicted: npt.NDArray[np.float64], true: npt.NDArray[np.float64]) -> float:
+def _best_power(predicted: FloatArray, true: FloatArray) -> float:
     """The lambda of least variance.
 
     With m = lambda M / (n + M) the variance is (var r - 2 m cov + m^2 var c) / n + m^2 var c / M,
@@ -138,16 +132,11 @@ def recalibrated_rate(
         >>> 0.1 < hopeful < 0.7
         True
     """
-    others, c = as_scores("predicted", predicted), as_scores("anchor_predicted", anchor_predicted)
-    r = as_scores("anchor_true", anchor_true)
-    require_same_length(anchor_predicted=c, anchor_true=r)
+    others, c, r = _checked(predicted, anchor_predicted, anchor_true)
     for name, scores in (("predicted", others), ("anchor_predicted", c), ("anchor_true", r)):
-        require_numbers(name, scores)
         outside = scores[(scores < 0.0) | (scores > 1.0)]
         if len(outside):
             raise ValueError(f"{name} has {outside[0]}, outside [0, 1]: they are probabilities")
-    if not len(r):
-        raise ValueError("anchor_true is empty: an estimate needs at least one anchor")
     recasts = [_recalibrated(_odds(c), r, spread) for spread in _SHIFTS]
     rates = [
         np.concatenate([r, expit(recast.shift + recast.slope * _odds(others))]).mean()
@@ -188,3 +177,17 @@ def _odds(probabilities: FloatArray) -> FloatArray:
     """Log odds; a model is never taken to be surer than 99 %."""
     odds: FloatArray = logit(np.clip(probabilities, _LEAST, 1.0 - _LEAST))
     return odds
+
+
+def _checked(
+    predicted: npt.ArrayLike, anchor_predicted: npt.ArrayLike, anchor_true: npt.ArrayLike
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The arguments of an estimate as arrays of numbers, at least one anchor among them."""
+    others, c = as_scores("predicted", predicted), as_scores("anchor_predicted", anchor_predicted)
+    r = as_scores("anchor_true", anchor_true)
+    require_same_length(anchor_predicted=c, anchor_true=r)
+    for name, scores in (("predicted", others), ("anchor_predicted", c), ("anchor_true", r)):
+        require_numbers(name, scores)
+    if not len(r):
+        raise ValueError("anchor_true is empty: an estimate needs at least one anchor")
+    return others, c, r
