@@ -172,6 +172,8 @@ def test_errors_are_one_line(
         ("--anchor-fraction", "2", "got 2"),
         ("--tasks", "no-such-task", "no-such-task"),
         ("--env", "WMRL-MLE-v0", "takes text"),
+        ("--env", "WMRL-NOPE-v0", "env='WMRL-NOPE-v0' cannot be made"),
+        ("--env", "no_such_module:X-v0", "No module named 'no_such_module'"),
         ("--world-model", "no-such-model", "no-such-model"),
         ("--sandbox", "no-such-sandbox", "no-such-sandbox"),
     ],

@@ -74,9 +74,12 @@ def _arguments(config: TrainConfig, tasks: tuple[str, ...], store: str | None) -
 def _parameters(env_id: str) -> set[str]:
     """Names of the parameters of an environment's class, and of the classes it passes them to."""
     module, _, registered = env_id.rpartition(":")
-    if module:
-        importlib.import_module(module)
-    entry_point = gym.spec(registered).entry_point
+    try:
+        if module:
+            importlib.import_module(module)
+        entry_point = gym.spec(registered).entry_point
+    except (gym.error.Error, ImportError) as error:
+        raise ValueError(f"env={env_id!r} cannot be made: {error}") from error
     made = load_env_creator(entry_point) if isinstance(entry_point, str) else entry_point
     classes = inspect.getmro(made) if inspect.isclass(made) else (made,)
     return {
