@@ -86,6 +86,28 @@ def test_success_upon_success_does_not_shut_it() -> None:
     assert gate.diagnostics()["gate/reach/pairs"] == 20 + WINDOW
 
 
+def test_scores_that_are_nearly_the_best_need_no_order() -> None:
+    gate = ValidityGate(0.7)
+    rng = np.random.default_rng(0)
+    feed(gate, [(x + 0.1 * rng.normal(), x) for x in rng.uniform(0.0, 1.0, 60)])
+    assert gate.is_open("reach")
+    before = gate.diagnostics()["gate/reach/pairs"]
+    # A trained policy: all that is left is noise, of scores and of predictions.
+    feed(gate, [(rng.uniform(0.9, 1.0), rng.uniform(0.96, 1.0)) for _ in range(1000)])
+    assert gate.is_open("reach")
+    assert before < gate.diagnostics()["gate/reach/pairs"] < before + WINDOW
+
+
+def test_kinds_follow_the_range_of_scores() -> None:
+    gate = ValidityGate(0.7)
+    feed(gate, [(p, 1000.0 * t) for p, t in good(40, 20)])
+    assert gate.is_open("reach")
+    # Ten times better than ever: the best so far are now among the bad ones.
+    feed(gate, [(1.0 - p, 1e4 * t) for p, t in good(4 * WINDOW, 2 * WINDOW)])
+    assert gate.diagnostics()["gate/reach/pairs"] == 2 * WINDOW + 20
+    assert not gate.is_open("reach")
+
+
 def test_nothing_opens_before_the_map_stands_on_pairs() -> None:
     gate = ValidityGate(0.7)
     for predicted, true in good(50, 25):

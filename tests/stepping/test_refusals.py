@@ -226,7 +226,7 @@ def test_a_step_without_a_reset() -> None:
 
 
 class Short(ExactDynamics):
-    """Forgets a row, or takes success for a number without limits."""
+    """Forgets a row, or takes a probability for a number without limits."""
 
     def __init__(self, **changes: Any) -> None:
         super().__init__()
@@ -243,6 +243,7 @@ class Short(ExactDynamics):
     [
         ({"rewards": np.zeros(2)}, r"Short gave rewards of shape \(2,\), not \(1,\)"),
         ({"success": np.full(1, 1.5)}, "Short gave a success outside"),
+        ({"termination": np.full(1, -0.1)}, "Short gave a termination outside"),
     ],
 )
 def test_models_that_break_their_contract(changes: dict[str, Any], message: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,20 @@ def test_failure_runs_to_the_horizon_and_is_truncated(anchor: bool) -> None:
         assert (reward, terminated, truncated) == (0.0, False, step == 4)
         assert type(terminated) is bool
         assert type(truncated) is bool
+
+
+def test_an_imagined_episode_ends_once_it_has_more_likely_ended_than_not() -> None:
+    class Hazardous(ExactDynamics):
+        def step(self, observations: Any, actions: Any) -> Any:
+            step = super().step(observations, actions)
+            return replace(step, termination=np.full(len(actions), 0.3))
+
+    env = wrapped(model=Hazardous())
+    (group,) = groups(env, anchor=False)
+    env.reset(seed=0, options={"group": group})
+    ends = [env.step(np.array([0.0, 0.0]))[2:4] for _ in range(2)]
+    # It goes on with 0.7 after a step, and with 0.49 after two.
+    assert ends == [(False, False), (True, False)]
 
 
 def test_return_is_the_sum_of_rewards_and_its_correction_comes_last() -> None:

@@ -14,7 +14,9 @@ from wmrl_gym.executors.episode_log import EpisodeRow
 from wmrl_gym.outcomes import Status
 
 IMAGINED_SUCCESS = 0.5
-"""Probability from which on an imagined state counts as a success, or as an end."""
+"""Probability from which on an imagined state counts as a success."""
+IMAGINED_END = 0.5
+"""Probability of having terminated, in this step or before, from which on a dream is over."""
 
 
 @dataclass
@@ -32,6 +34,8 @@ class Dream:
     """Highest probability of success after any step, in `[0, 1]`."""
     reward: float = 0.0
     """Predicted reward of the latest step."""
+    surviving: float = 1.0
+    """Probability that no step so far has terminated the episode, in `[0, 1]`."""
     terminated: bool = False
     truncated: bool = False
     lost: bool = False

@@ -8,9 +8,11 @@ useless model then costs speed, never correctness.
 from __future__ import annotations
 
 import logging
-from collections import deque
 from collections.abc import Mapping
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from wmrl_gym.world_models.dynamics.validity import Interval, score_concordance
 
@@ -23,6 +25,9 @@ WINDOW = 50
 learns, and old ones speak of an older model. A policy that nearly always succeeds must not push
 the last failures out, without which nothing can be concluded; the measure itself does not
 depend on how many there are of each."""
+_ALIKE = 0.05
+"""Share of the range of true scores, at each end, within which they count as equally bad or equally
+good: no model can tell the successes of a trained policy apart, nor need it."""
 
 
 class _Task:
@@ -30,19 +35,24 @@ class _Task:
 
     def __init__(self) -> None:
         self.open = False
-        self._kinds: dict[float | None, deque[tuple[float, float]]] = {}
-
-    @property
-    def pairs(self) -> list[tuple[float, float]]:
-        return [pair for kind in self._kinds.values() for pair in kind]
+        self.pairs: list[tuple[float, float]] = []
+        """Predicted and true scores that count, the oldest first."""
 
     def add(self, predicted: float, true: float) -> None:
-        kind = true if true in (0.0, 1.0) else None
-        self._kinds.setdefault(kind, deque(maxlen=WINDOW)).append((predicted, true))
+        self.pairs.append((predicted, true))
+        achieved = self._achieved()
+        kinds = np.floor(achieved) + np.ceil(achieved)  # 0 bad, 1 between, 2 good
+        for index in np.flatnonzero(kinds == kinds[-1])[:-WINDOW][::-1]:
+            del self.pairs[index]
 
     def interval(self) -> Interval:
-        predicted, true = zip(*self.pairs, strict=True) if self._kinds else ((), ())
-        return score_concordance(predicted, true)
+        return score_concordance([predicted for predicted, _ in self.pairs], self._achieved())
+
+    def _achieved(self) -> npt.NDArray[np.float64]:
+        """`[N]` true scores as shares of their range; 0 and 1 near its ends."""
+        true = np.array([score for _, score in self.pairs])
+        share = (true - true.min()) / (np.ptp(true) or 1.0)
+        return np.where(share <= _ALIKE, 0.0, np.where(share >= 1.0 - _ALIKE, 1.0, share))
 
 
 class ValidityGate:
@@ -105,7 +115,8 @@ class ValidityGate:
     def state_dict(self) -> dict[str, Any]:
         """All that a resumed run needs."""
         return {
-            name: {"pairs": task.pairs, "open": task.open} for name, task in self._tasks.items()
+            name: {"pairs": list(task.pairs), "open": task.open}
+            for name, task in self._tasks.items()
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from wmrl_gym.episodes import EpisodeRecord
 from wmrl_gym.errors import WorldModelError
-from wmrl_gym.stepping.episode import IMAGINED_SUCCESS, Dream
+from wmrl_gym.stepping.episode import IMAGINED_END, IMAGINED_SUCCESS, Dream
 from wmrl_gym.world_models.dynamics import DynamicsModel, ImaginedStep
 from wmrl_gym.world_models.progress import RewardModel
 
@@ -84,7 +84,8 @@ def _advance(
     achieved = stops_at_success and success >= IMAGINED_SUCCESS
     dream.observation = np.array(step.observations[row], dtype=np.float32)
     dream.reward = float(step.rewards[row])
-    dream.terminated = bool(achieved or step.termination[row] >= IMAGINED_SUCCESS)
+    dream.surviving *= 1.0 - float(step.termination[row])
+    dream.terminated = achieved or 1.0 - dream.surviving >= IMAGINED_END
     dream.truncated = last and not dream.terminated
     dream.record(action, success)
 
@@ -109,7 +110,9 @@ def _check(model: DynamicsModel, step: ImaginedStep, *, rows: int) -> None:
                 f"world model {type(model).__name__} gave {name} of shape {given}, not {wanted}"
             )
     # Written so that NaN, which is a lost dream and not a fault, passes.
-    if (step.success < 0.0).any() or (step.success > 1.0).any():
-        raise WorldModelError(
-            f"world model {type(model).__name__} gave a success outside [0, 1]: it is a probability"
-        )
+    for name, values in {"success": step.success, "termination": step.termination}.items():
+        if (values < 0.0).any() or (values > 1.0).any():
+            raise WorldModelError(
+                f"world model {type(model).__name__} gave a {name} outside [0, 1]: it is a "
+                "probability"
+            )

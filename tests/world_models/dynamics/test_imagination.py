@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,22 @@ def test_a_policy_is_asked_for_those_that_still_run() -> None:
 def test_the_threshold_decides_what_is_an_end() -> None:
     rollout = imagine(Counting(), [[4.0]], np.ones((1, 3, 1)), threshold=1.5)
     assert rollout.lengths.tolist() == [3]
+
+
+class Hazardous(Counting):
+    """Every step may be the last, with probability 0.3."""
+
+    def step(self, observations: np.ndarray, actions: np.ndarray) -> ImaginedStep:
+        return replace(super().step(observations, actions), termination=np.full(len(actions), 0.3))
+
+
+def test_doubts_about_the_end_add_up() -> None:
+    # 1 - 0.7 = 0.3 after a step, 1 - 0.7^2 = 0.51 after two, and 1 - 0.7^3 = 0.657 after three.
+    for threshold, length in ((0.3, 1), (0.5, 2), (0.6, 3), (0.8, 4)):
+        rollout = imagine(Hazardous(), [[0.0]], np.ones((1, 4, 1)), threshold=threshold)
+        assert rollout.lengths.tolist() == [length]
+        assert rollout.surviving == pytest.approx([0.7**length])
+        assert rollout.terminated.tolist() == [threshold < 0.8]
 
 
 def test_recorded_actions_of_different_lengths_go_in_one_batch() -> None:

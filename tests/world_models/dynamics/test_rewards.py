@@ -12,7 +12,11 @@ from tests.world_models.dynamics.double_integrator import ACTIONS, SIZE, record
 from wmrl_gym.episodes import EpisodeRecord
 from wmrl_gym.world_models.dynamics import EnsembleDynamics, replay
 from wmrl_gym.world_models.dynamics.network import DynamicsNetwork
-from wmrl_gym.world_models.dynamics.rewards import gained_reward, states_tell_returns
+from wmrl_gym.world_models.dynamics.rewards import (
+    gained_reward,
+    least_gain,
+    states_tell_returns,
+)
 from wmrl_gym.world_models.dynamics.scaling import Scaling
 
 
@@ -43,6 +47,16 @@ def test_gains_add_up_to_the_difference_of_the_ends() -> None:
     steps = gained_reward(members, states[:-1], states[1:], scaling).sum()
     whole = gained_reward(members, states[:1], states[-1:], scaling)[0]
     torch.testing.assert_close(steps, whole, atol=1e-5, rtol=1e-5)
+
+
+def test_members_that_disagree_tell_the_least() -> None:
+    scaling = Scaling.of(record(10, seed=0))
+    states = torch.from_numpy(record(1, seed=1)[0].observations)
+    members = network()
+    each = members.gained(states[None], scaling)
+    assert (each[0] < each[1]).any()
+    assert (each[0] > each[1]).any()
+    assert torch.equal(least_gain(members, states, scaling), torch.minimum(each[0], each[1]))
 
 
 def test_without_episodes_steps_are_believed() -> None:

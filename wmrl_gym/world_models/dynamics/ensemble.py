@@ -20,6 +20,7 @@ from wmrl_gym.world_models.dynamics.memory import Replay
 from wmrl_gym.world_models.dynamics.network import DynamicsNetwork
 from wmrl_gym.world_models.dynamics.protocol import ImaginedStep
 from wmrl_gym.world_models.dynamics.rewards import (
+    least_gain,
     states_tell_returns,
     summed_reward,
 )
@@ -66,7 +67,8 @@ class EnsembleDynamics:
     episodes as the model imagines them, which look a little different.
 
     Rewards are told in one of two ways, whichever is nearer to the returns of held-out episodes:
-    step by step, or as the change of the return that a state tells has been gained (`rewards`).
+    step by step, or as the change of the return that a state tells has been gained, which is the
+    least that a member says (`rewards`).
 
     `learn` is made for calls between batches: mostly `online_updates` gradient steps from the
     present weights. Whenever the replay has grown by half, or the data have outgrown the units
@@ -346,7 +348,7 @@ class EnsembleDynamics:
     ) -> torch.Tensor:
         """`[B, D]` states -> `[B]` return so far; nothing is computed for the latest ones."""
         if self._latest is None or not torch.equal(self._latest[0], states):
-            self._latest = states, network.gained(states[None], scaling).mean(dim=0)
+            self._latest = states, least_gain(network, states, scaling)
         return self._latest[1]
 
     def _new_network(self) -> DynamicsNetwork:

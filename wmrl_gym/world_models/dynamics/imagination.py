@@ -32,6 +32,8 @@ class ImaginedRollout:
     """`[B, H]` disagreement of the members in the step."""
     mask: npt.NDArray[np.bool_]
     """`[B, H]` steps that were taken, up to the predicted termination and with it."""
+    surviving: FloatArray
+    """`[B]` probability that no step taken has terminated the episode."""
     terminated: npt.NDArray[np.bool_]
     """`[B]` whether the model predicted a termination."""
 
@@ -72,7 +74,8 @@ def imagine(
             run.
         horizon: H; needed for a policy, otherwise that of the actions.
         lengths: `[B]` after how many steps each episode ends at the latest; H by default.
-        threshold: Probability of termination from which an episode is over.
+        threshold: Probability of having terminated, in the last step or before, from which an
+            episode is over.
 
     Raises:
         ValueError: If the shapes do not fit, or there is no horizon.
@@ -149,7 +152,8 @@ def _advance(
     rollout.success[live, index] = step.success
     rollout.uncertainty[live, index] = step.uncertainty
     rollout.mask[live, index] = True
-    rollout.terminated[live] = step.termination >= threshold
+    rollout.surviving[live] *= 1.0 - step.termination
+    rollout.terminated[live] = 1.0 - rollout.surviving[live] >= threshold
 
 
 def _empty(starts: States, steps: int, action_size: int) -> ImaginedRollout:
@@ -163,5 +167,6 @@ def _empty(starts: States, steps: int, action_size: int) -> ImaginedRollout:
         success=np.zeros((batch, steps)),
         uncertainty=np.zeros((batch, steps)),
         mask=np.zeros((batch, steps), dtype=np.bool_),
+        surviving=np.ones(batch),
         terminated=np.zeros(batch, dtype=np.bool_),
     )

@@ -23,6 +23,16 @@ def summed_reward(step: MemberStep, scaling: Scaling) -> torch.Tensor:
     return step.rewards.mean(dim=0) * scaling.reward_spread + scaling.reward_mean
 
 
+def least_gain(network: DynamicsNetwork, states: torch.Tensor, scaling: Scaling) -> torch.Tensor:
+    """`[B, D]` states -> `[B]` return of the episode so far: the least that a member tells.
+
+    An agent looks for the states where the reward errs upwards, and stays there. Seldom do all
+    members err upwards in the same place (the idea of the lesser of two critics: Fujimoto et al.
+    2018, arXiv 1802.09477).
+    """
+    return network.gained(states[None], scaling).amin(dim=0)
+
+
 def gained_reward(
     network: DynamicsNetwork,
     states: torch.Tensor,
@@ -30,7 +40,7 @@ def gained_reward(
     scaling: Scaling,
 ) -> torch.Tensor:
     """`[B]` how much more of the return the `[B, D]` states `following` tell than `states`."""
-    gains = network.gained(torch.cat([states, following])[None], scaling).mean(dim=0)
+    gains = least_gain(network, torch.cat([states, following]), scaling)
     return gains[len(states) :] - gains[: len(states)]
 
 
