@@ -4,8 +4,9 @@
     python benchmarks/control_study.py --tasks reach --seeds 0 1   # some
     python benchmarks/control_study.py --report                    # only the table
 
-Families of `WMRL-VLA-State-v0` with `reward="progress"`, or a task of Meta-World that pays in the
-same way (`Progress`); the same PPO in all of them and in all arms:
+Families of `WMRL-VLA-State-v0` with `reward="progress"`, poles of Gymnasium to balance (`Balance`),
+and a task of Meta-World that pays for progress (`Progress`); the same PPO and the same wrapper in
+all of them:
 
 - `real` steps the environment `REAL_STEPS` times;
 - `quarter` stops after a quarter of that: what so few real steps are worth alone;
@@ -44,15 +45,16 @@ from wmrl_gym.training.directory import replace_file
 
 ENV = "wmrl_gym:WMRL-VLA-State-v0"
 META_WORLD = ("reach-v3",)
-HORIZON = 100
-"""Steps of an episode of Meta-World."""
-TASKS = ("reach", "button")
-OTHERS = ("drawer", "knob", *META_WORLD)
+BALANCING = ("InvertedPendulum-v5", "InvertedDoublePendulum-v5")
+HORIZON = {**dict.fromkeys(META_WORLD, 100), **dict.fromkeys(BALANCING, 200)}
+"""Steps of an episode."""
+TASKS = ("reach", "button", BALANCING[0], *META_WORLD)
+OTHERS = ("drawer", "knob", BALANCING[1])
 """Tasks on which the wrapped arm has fallen short so far."""
 LANES, EPISODES = 16, 100
+HELD_OUT = 1_000_000
+"""First seed of the held-out starts, where starts follow the seed."""
 REAL_STEPS, WRAPPED_STEPS = 98_304, 131_072
-
-
 STEPS = {"real": REAL_STEPS, "quarter": REAL_STEPS // 4, "wrapped": WRAPPED_STEPS}
 ARMS = tuple(STEPS)
 PPO: dict[str, Any] = {
@@ -67,17 +69,13 @@ WRAPPER: dict[str, Any] = {
     "world_model": "dynamics",
     "score": "return",
     "score_bounds": (0.0, 1.0),
-    # As many anchors as the budget has room for, which episodes that end early leave more of.
-    "anchor_fraction": 0.15,
     # Better than chance; the default asks for more, and keeps tasks for real for longer.
     "gate_threshold": 0.55,
 }
-OWN: dict[str, dict[str, Any]] = {
-    "reach": {"anchor_fraction": 0.1},
-    "button": {"anchor_fraction": 0.25},
-    "reach-v3": {"anchor_fraction": 0.2},
-}
-"""What differs from task to task."""
+
+
+ANCHORS = {"button": 0.25}
+"""About as many as the budget of real steps has room for, or more, for a shorter training."""
 
 
 class Watch(BaseCallback):
@@ -128,9 +126,11 @@ class Acting:
 
 def make_env(task: str) -> gym.Env[Any, Any]:
     """An environment to train in; its return is at most 1."""
-    if task not in META_WORLD:
-        return gym.make(ENV, task=task, reward="progress")
-    return Progress(MetaWorldEnv(task, horizon=HORIZON))
+    if task in META_WORLD:
+        return Progress(MetaWorldEnv(task, horizon=HORIZON[task]))
+    if task in BALANCING:
+        return Balance(gym.make(task, max_episode_steps=HORIZON[task]), HORIZON[task])
+    return gym.make(ENV, task=task, reward="progress")
 
 
 class Progress(gym.Wrapper[Any, Any, Any, Any]):
@@ -154,6 +154,19 @@ class Progress(gym.Wrapper[Any, Any, Any, Any]):
         return observation, self.best - before, achieved, truncated and not achieved, info
 
 
+class Balance(gym.Wrapper[Any, Any, Any, Any]):
+    """Pays the share of the episode that each step is; not to fall until the end is success."""
+
+    def __init__(self, env: gym.Env[Any, Any], horizon: int) -> None:
+        super().__init__(env)
+        self.horizon = horizon
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        observation, _, fallen, truncated, _ = self.env.step(action)
+        info = {"is_success": truncated and not fallen}
+        return observation, 1.0 / self.horizon, fallen, truncated, info
+
+
 def run(task: str, arm: str, seed: int) -> dict[str, Any]:
     """Train one arm with one seed, then measure its policy."""
     envs: Any = SyncVectorEnv(
@@ -161,7 +174,9 @@ def run(task: str, arm: str, seed: int) -> dict[str, Any]:
     )
     stepper = None
     if arm == "wrapped":
-        envs = WorldModelRewardVectorWrapper(envs, seed=seed, **{**WRAPPER, **OWN.get(task, {})})
+        envs = WorldModelRewardVectorWrapper(
+            envs, seed=seed, anchor_fraction=ANCHORS.get(task, 0.15), **WRAPPER
+        )
         stepper = envs.anchored
     watch = Watch(stepper)
     started, cpu = time.perf_counter(), time.process_time()
@@ -187,24 +202,24 @@ def run(task: str, arm: str, seed: int) -> dict[str, Any]:
 
 def successes(agent: WeightedPPO, task: str) -> list[int]:
     """Whether each of the held-out episodes succeeded, for real."""
-    if task in META_WORLD:
-        return meta_world_successes(agent, task)
+    if task in META_WORLD + BALANCING:
+        return [int(achieves(agent, make_env(task), index)) for index in range(EPISODES)]
     envs: list[Any] = [gym.make(ENV, task=task, split="held_out").unwrapped for _ in range(20)]
     starts = [Start(task, index) for index in range(EPISODES)]
     return [int(e.success_once) for e in play(envs, lambda batch: Acting(agent), starts)]
 
 
-def meta_world_successes(agent: WeightedPPO, task: str) -> list[int]:
-    """The same in Meta-World, from initial states that training hardly draws."""
-    envs = [MetaWorldEnv(task, horizon=HORIZON) for _ in range(EPISODES)]
-    starts = [env.reset(options={"init_state_id": i})[0] for i, env in enumerate(envs)]
-    observations, achieved = np.stack(starts), np.zeros(EPISODES, dtype=np.bool_)
-    for _ in range(HORIZON):
-        actions, _ = agent.predict(observations, deterministic=True)
-        steps = [env.step(action) for env, action in zip(envs, actions, strict=True)]
-        observations = np.stack([step[0] for step in steps])
-        achieved |= [step[4]["is_success"] for step in steps]
-    return [int(each) for each in achieved]
+def achieves(agent: WeightedPPO, env: gym.Env[Any, Any], index: int) -> bool:
+    """Whether an episode of `env` from a start that training hardly draws succeeds."""
+    observation, _ = env.reset(seed=HELD_OUT + index, options={"init_state_id": index})
+    achieved = ended = False
+    while not ended:
+        action, _ = agent.predict(observation, deterministic=True)
+        observation, _, terminated, truncated, info = env.step(action)
+        achieved |= info["is_success"]
+        ended = terminated or truncated
+    env.close()
+    return achieved
 
 
 def table(directory: Path) -> str:
