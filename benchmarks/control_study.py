@@ -48,8 +48,8 @@ META_WORLD = ("reach-v3",)
 BALANCING = ("InvertedPendulum-v5", "InvertedDoublePendulum-v5")
 HORIZON = {**dict.fromkeys(META_WORLD, 100), **dict.fromkeys(BALANCING, 200)}
 """Steps of an episode."""
-TASKS = ("reach", "button", BALANCING[0], *META_WORLD)
-OTHERS = ("drawer", "knob", BALANCING[1])
+TASKS = ("reach", "button", *META_WORLD)
+OTHERS = ("drawer", "knob", *BALANCING)
 """Tasks on which the wrapped arm has fallen short so far."""
 LANES, EPISODES = 16, 100
 HELD_OUT = 1_000_000

@@ -14,9 +14,6 @@ FloatArray = npt.NDArray[np.float64]
 States = npt.NDArray[np.float32]
 Policy = Callable[[States], npt.ArrayLike]
 """Takes `[B, D]` observations and gives `[B, A]` actions."""
-SURELY_OVER = 0.9
-"""Probability of having terminated, in this step or before, from which an imagined episode is over.
-A policy would come to rest where a model that is in two minds takes the task for done."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +63,7 @@ def imagine(
     *,
     horizon: int | None = None,
     lengths: npt.ArrayLike | None = None,
-    threshold: float = SURELY_OVER,
+    threshold: float = 0.5,
 ) -> ImaginedRollout:
     """Imagine episodes; each step is one call of the model for all that still run.
 
@@ -108,7 +105,7 @@ def replay(
     starts: npt.ArrayLike,
     actions: Sequence[npt.NDArray[np.float32]],
     *,
-    threshold: float = SURELY_OVER,
+    threshold: float = 0.5,
 ) -> ImaginedRollout:
     """Imagine what B recorded sequences of actions lead to, in one batch.
 
