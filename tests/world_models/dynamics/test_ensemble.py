@@ -48,6 +48,20 @@ def test_steps_follow_the_system(model: EnsembleDynamics) -> None:
     assert isinstance(model, DynamicsModel)
 
 
+def test_success_is_what_members_say_on_average_and_an_end_what_none_denies(
+    model: EnsembleDynamics,
+) -> None:
+    states, actions = batch(record(3, seed=6))
+    step = model.step(states, actions)
+    network, scaling = model._trained()
+    with torch.no_grad():
+        logits = network.judge(torch.from_numpy(step.observations)[None], scaling)
+        each = (logits + scaling.log_odds).sigmoid().numpy()
+    assert step.success == pytest.approx(each[..., 0].mean(axis=0), rel=1e-4)
+    assert step.termination == pytest.approx(each[..., 1].min(axis=0), rel=1e-4)
+    assert (each[..., 1].min(axis=0) < each[..., 1].mean(axis=0)).all()
+
+
 def test_types_and_shapes(model: EnsembleDynamics) -> None:
     states, actions = batch(record(1, seed=6))
     step = model.step(states, actions)

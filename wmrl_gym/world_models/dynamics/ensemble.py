@@ -56,8 +56,9 @@ class EnsembleDynamics:
 
     Members of different initial weights and training windows predict the change of the
     state, the reward, and whether a state is a success or the end. What they say together
-    is their mean; how far they disagree is the uncertainty: the standard deviation of their
-    next states, in units of the data's own, root mean square over the dimensions that move.
+    is their mean, of the end the least; how far they disagree is the uncertainty: the standard
+    deviation of their next states, in units of the data's own, root mean square over the
+    dimensions that move.
 
     Three measures keep imagined episodes on course, each because the model was worse than
     useless without it: dimensions that never vary are hidden from the network, states stay
@@ -225,7 +226,7 @@ class EnsembleDynamics:
             # A mean of equal numbers may differ from them in the last bit.
             following = scaling.clamp(torch.where(scaling.moving, mean, states))
             logits = network.judge(following[None], scaling) + scaling.log_odds
-            meaning = logits.sigmoid().mean(dim=0)
+            success, termination = logits.sigmoid().unbind(dim=-1)
             if self._states_tell_returns:
                 before = self._gained(network, states, scaling)
                 rewards = self._gained(network, following, scaling) - before
@@ -234,13 +235,14 @@ class EnsembleDynamics:
             numbers = torch.stack(
                 [
                     rewards,
-                    meaning[:, 0],
-                    meaning[:, 1],
+                    success.mean(dim=0),
+                    # A policy would come to rest where one member takes the task for done.
+                    termination.amin(dim=0),
                     _disagreement(step.states, mean, scaling),
                 ]
             )
-        reward, success, termination, uncertainty = numbers.double().cpu().numpy()
-        return ImaginedStep(following.cpu().numpy(), reward, success, uncertainty, termination)
+        reward, achieved, ended, uncertainty = numbers.double().cpu().numpy()
+        return ImaginedStep(following.cpu().numpy(), reward, achieved, uncertainty, ended)
 
     def state_dict(self) -> dict[str, Any]:
         """Weights, units, replay and counters, as tensors and plain values."""
