@@ -15,8 +15,6 @@ from wmrl_gym.outcomes import Status
 
 IMAGINED_SUCCESS = 0.5
 """Probability from which on an imagined state counts as a success."""
-IMAGINED_END = 0.5
-"""Probability of having terminated, in this step or before, from which on a dream is over."""
 
 
 @dataclass

@@ -9,8 +9,9 @@ import numpy.typing as npt
 
 from wmrl_gym.episodes import EpisodeRecord
 from wmrl_gym.errors import WorldModelError
-from wmrl_gym.stepping.episode import IMAGINED_END, IMAGINED_SUCCESS, Dream
+from wmrl_gym.stepping.episode import IMAGINED_SUCCESS, Dream
 from wmrl_gym.world_models.dynamics import DynamicsModel, ImaginedStep
+from wmrl_gym.world_models.dynamics.imagination import LIKELY_OVER
 from wmrl_gym.world_models.progress import RewardModel
 
 
@@ -85,7 +86,7 @@ def _advance(
     dream.observation = np.array(step.observations[row], dtype=np.float32)
     dream.reward = float(step.rewards[row])
     dream.surviving *= 1.0 - float(step.termination[row])
-    dream.terminated = achieved or 1.0 - dream.surviving >= IMAGINED_END
+    dream.terminated = achieved or 1.0 - dream.surviving >= LIKELY_OVER
     dream.truncated = last and not dream.terminated
     dream.record(action, success)
 

@@ -14,6 +14,9 @@ FloatArray = npt.NDArray[np.float64]
 States = npt.NDArray[np.float32]
 Policy = Callable[[States], npt.ArrayLike]
 """Takes `[B, D]` observations and gives `[B, A]` actions."""
+LIKELY_OVER = 0.5
+"""Probability of having terminated, in the last step or before, from which an imagined episode is
+over. Single steps need not be likely ends: real episodes end somewhere among many that may be."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +66,7 @@ def imagine(
     *,
     horizon: int | None = None,
     lengths: npt.ArrayLike | None = None,
-    threshold: float = 0.5,
+    threshold: float = LIKELY_OVER,
 ) -> ImaginedRollout:
     """Imagine episodes; each step is one call of the model for all that still run.
 
@@ -105,7 +108,7 @@ def replay(
     starts: npt.ArrayLike,
     actions: Sequence[npt.NDArray[np.float32]],
     *,
-    threshold: float = 0.5,
+    threshold: float = LIKELY_OVER,
 ) -> ImaginedRollout:
     """Imagine what B recorded sequences of actions lead to, in one batch.
 
