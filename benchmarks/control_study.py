@@ -4,11 +4,11 @@
     python benchmarks/control_study.py --tasks reach --seeds 0 1   # some
     python benchmarks/control_study.py --report                    # only the table
 
-Families of `WMRL-VLA-State-v0` with `reward="progress"`, poles of Gymnasium to balance (`Balance`),
-and a task of Meta-World that pays for progress (`Progress`); the same PPO and the same wrapper in
-all of them:
+Families of `WMRL-VLA-State-v0` with `reward="progress"`, a task of Meta-World that pays for
+progress (`Progress`), one of gymnasium-robotics that pays for success alone (`Reaching`), and poles
+of Gymnasium to balance (`Balance`); the same PPO and the same wrapper in all of them:
 
-- `real` steps the environment `REAL_STEPS` times;
+- `real` steps the environment `real_steps(task)` times;
 - `quarter` stops after a quarter of that: what so few real steps are worth alone;
 - `wrapped` takes a third more steps than `real`, most of them imagined, under
   `WorldModelRewardVectorWrapper` with an ensemble that learns from the run's own real episodes.
@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
+import gymnasium_robotics
 import numpy as np
 import torch
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
@@ -45,18 +46,26 @@ from wmrl_gym.training.directory import replace_file
 
 ENV = "wmrl_gym:WMRL-VLA-State-v0"
 META_WORLD = ("reach-v3",)
+ROBOTICS = ("FetchReach-v4",)
 BALANCING = ("InvertedPendulum-v5", "InvertedDoublePendulum-v5")
-HORIZON = {**dict.fromkeys(META_WORLD, 100), **dict.fromkeys(BALANCING, 200)}
+HORIZON = {
+    **dict.fromkeys(META_WORLD, 100),
+    **dict.fromkeys(ROBOTICS, 50),
+    **dict.fromkeys(BALANCING, 200),
+}
 """Steps of an episode."""
-TASKS = ("reach", "button", *META_WORLD)
+TASKS = ("reach", "button", *META_WORLD, *ROBOTICS)
 OTHERS = ("drawer", "knob", *BALANCING)
 """Tasks on which the wrapped arm has fallen short so far."""
 LANES, EPISODES = 16, 100
 HELD_OUT = 1_000_000
 """First seed of the held-out starts, where starts follow the seed."""
-REAL_STEPS, WRAPPED_STEPS = 98_304, 131_072
-STEPS = {"real": REAL_STEPS, "quarter": REAL_STEPS // 4, "wrapped": WRAPPED_STEPS}
-ARMS = tuple(STEPS)
+REAL_STEPS = 98_304
+EASY = {"FetchReach-v4": 65_536}
+"""Real steps of a task that is learned sooner."""
+SHARES = {"real": 1.0, "quarter": 1 / 4, "wrapped": 4 / 3}
+"""Steps of an arm, in shares of the real steps."""
+ARMS = tuple(SHARES)
 PPO: dict[str, Any] = {
     "n_steps": 128,
     "batch_size": 128,
@@ -67,23 +76,19 @@ PPO: dict[str, Any] = {
 }
 WRAPPER: dict[str, Any] = {
     "world_model": "dynamics",
-    "score": "return",
-    "score_bounds": (0.0, 1.0),
+    # About as many as the budget of real steps has room for.
+    "anchor_fraction": 0.15,
     # Better than chance; the default asks for more, and keeps tasks for real for longer.
     "gate_threshold": 0.55,
 }
 
 
-ANCHORS = {"button": 0.25}
-"""About as many as the budget of real steps has room for, or more, for a shorter training."""
-
-
 class Watch(BaseCallback):
-    """Notes the mean return after each rollout, and stops before too many real steps."""
+    """Notes the mean return after each rollout, and stops before more than `most` real steps."""
 
-    def __init__(self, stepper: AnchoredStepper | None) -> None:
+    def __init__(self, stepper: AnchoredStepper | None, most: int) -> None:
         super().__init__()
-        self.stepper = stepper
+        self.stepper, self.most = stepper, most
         self.curve: list[dict[str, float]] = []
 
     @property
@@ -92,7 +97,7 @@ class Watch(BaseCallback):
         return self.num_timesteps if self.stepper is None else self.stepper.totals.steps_real
 
     def _on_step(self) -> bool:
-        return self.stepper is None or self.real_steps <= REAL_STEPS // 4 - LANES
+        return self.stepper is None or self.real_steps <= self.most - LANES
 
     def _on_rollout_end(self) -> None:
         returns = [episode["r"] for episode in self.model.ep_info_buffer or ()]
@@ -104,13 +109,13 @@ class Watch(BaseCallback):
 class Falling:
     """The learning rate when this share of the training is left, by steps or by real ones."""
 
-    def __init__(self, stepper: AnchoredStepper | None) -> None:
-        self.stepper = stepper
+    def __init__(self, stepper: AnchoredStepper | None, most: int) -> None:
+        self.stepper, self.most = stepper, most
 
     def __call__(self, left: float) -> float:
         if self.stepper is None:
             return 1e-3 * left
-        return 1e-3 * min(left, 1.0 - 4.0 * self.stepper.totals.steps_real / REAL_STEPS)
+        return 1e-3 * min(left, 1.0 - self.stepper.totals.steps_real / self.most)
 
 
 class Acting:
@@ -124,10 +129,18 @@ class Acting:
         return self.agent.predict(np.asarray(observations), deterministic=True)[0][:, None]
 
 
+def real_steps(task: str) -> int:
+    """Steps of the arm `real`."""
+    return EASY.get(task, REAL_STEPS)
+
+
 def make_env(task: str) -> gym.Env[Any, Any]:
     """An environment to train in; its return is at most 1."""
     if task in META_WORLD:
         return Progress(MetaWorldEnv(task, horizon=HORIZON[task]))
+    if task in ROBOTICS:
+        gym.register_envs(gymnasium_robotics)
+        return Reaching(gym.make(task, max_episode_steps=HORIZON[task]))
     if task in BALANCING:
         return Balance(gym.make(task, max_episode_steps=HORIZON[task]), HORIZON[task])
     return gym.make(ENV, task=task, reward="progress")
@@ -154,6 +167,30 @@ class Progress(gym.Wrapper[Any, Any, Any, Any]):
         return observation, self.best - before, achieved, truncated and not achieved, info
 
 
+class Reaching(gym.Wrapper[Any, Any, Any, Any]):
+    """The robot's own observation and the way to the goal; success pays 1 and ends the episode."""
+
+    def __init__(self, env: gym.Env[Any, Any]) -> None:
+        super().__init__(env)
+        size = self._flat(env.observation_space.sample()).shape
+        self.observation_space = gym.spaces.Box(-np.inf, np.inf, size, np.float32)
+
+    def reset(self, *, seed: int | None = None, **_: Any) -> tuple[Any, dict[str, Any]]:
+        observation, info = self.env.reset(seed=seed)
+        return self._flat(observation), info
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        observation, _, _, truncated, info = self.env.step(action)
+        achieved = bool(info["is_success"])
+        flat = self._flat(observation)
+        return flat, float(achieved), achieved, truncated and not achieved, {"is_success": achieved}
+
+    @staticmethod
+    def _flat(parts: dict[str, np.ndarray]) -> np.ndarray:
+        way = parts["desired_goal"] - parts["achieved_goal"]
+        return np.concatenate([parts["observation"], way]).astype(np.float32)
+
+
 class Balance(gym.Wrapper[Any, Any, Any, Any]):
     """Pays the share of the episode that each step is; not to fall until the end is success."""
 
@@ -172,16 +209,15 @@ def run(task: str, arm: str, seed: int) -> dict[str, Any]:
     envs: Any = SyncVectorEnv(
         [partial(make_env, task)] * LANES, autoreset_mode=AutoresetMode.SAME_STEP
     )
-    stepper = None
+    stepper, quarter = None, real_steps(task) // 4
     if arm == "wrapped":
-        envs = WorldModelRewardVectorWrapper(
-            envs, seed=seed, anchor_fraction=ANCHORS.get(task, 0.15), **WRAPPER
-        )
+        envs = WorldModelRewardVectorWrapper(envs, seed=seed, **score(task), **WRAPPER)
         stepper = envs.anchored
-    watch = Watch(stepper)
+    watch = Watch(stepper, quarter)
     started, cpu = time.perf_counter(), time.process_time()
-    agent = WeightedPPO("MlpPolicy", envs, seed=seed, learning_rate=Falling(stepper), **PPO)
-    agent.learn(STEPS[arm], callback=watch)
+    rate = Falling(stepper, quarter)
+    agent = WeightedPPO("MlpPolicy", envs, seed=seed, learning_rate=rate, **PPO)
+    agent.learn(round(SHARES[arm] * real_steps(task)), callback=watch)
     result = {
         "task": task,
         "arm": arm,
@@ -200,9 +236,16 @@ def run(task: str, arm: str, seed: int) -> dict[str, Any]:
     return result
 
 
+def score(task: str) -> dict[str, Any]:
+    """What an episode of the task is worth."""
+    if task in ROBOTICS:
+        return {"score": "success"}
+    return {"score": "return", "score_bounds": (0.0, 1.0)}
+
+
 def successes(agent: WeightedPPO, task: str) -> list[int]:
     """Whether each of the held-out episodes succeeded, for real."""
-    if task in META_WORLD + BALANCING:
+    if task in META_WORLD + ROBOTICS + BALANCING:
         return [int(achieves(agent, make_env(task), index)) for index in range(EPISODES)]
     envs: list[Any] = [gym.make(ENV, task=task, split="held_out").unwrapped for _ in range(20)]
     starts = [Start(task, index) for index in range(EPISODES)]
