@@ -4,11 +4,9 @@
     python benchmarks/control_study.py --tasks reach --seeds 0 1   # some
     python benchmarks/control_study.py --report                    # only the table
 
-Families of `WMRL-VLA-State-v0` with `reward="progress"`, a task of Meta-World that pays for
-progress (`Progress`), one of gymnasium-robotics that pays for success alone (`Reaching`), and poles
-of Gymnasium to balance (`Balance`); the same PPO and the same wrapper in all of them:
+The same PPO and the same wrapper in all tasks (`control_tasks.py`):
 
-- `real` steps the environment `real_steps(task)` times;
+- `real` steps the environment `real_steps` times;
 - `quarter` stops after a quarter of that: what so few real steps are worth alone;
 - `wrapped` takes a third more steps than `real`, most of them imagined, under
   `WorldModelRewardVectorWrapper` with an ensemble that learns from the run's own real episodes.
@@ -25,44 +23,25 @@ import argparse
 import json
 import time
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
-import gymnasium_robotics
 import numpy as np
 import torch
+from control_tasks import LEVEL, TASKS
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from stable_baselines3.common.callbacks import BaseCallback
 
 from wmrl_gym import WorldModelRewardVectorWrapper
 from wmrl_gym.agents import WeightedPPO
 from wmrl_gym.benchmark.statistics import mean, mean_gain, paired_interval, stratified_interval
-from wmrl_gym.envs.suites import MetaWorldEnv
-from wmrl_gym.envs.vla.rollouts import Start, play
 from wmrl_gym.stepping import AnchoredStepper
 from wmrl_gym.training.directory import replace_file
 
-ENV = "wmrl_gym:WMRL-VLA-State-v0"
-META_WORLD = ("reach-v3",)
-ROBOTICS = ("FetchReach-v4",)
-BALANCING = ("InvertedPendulum-v5", "InvertedDoublePendulum-v5")
-HORIZON = {
-    **dict.fromkeys(META_WORLD, 100),
-    **dict.fromkeys(ROBOTICS, 50),
-    **dict.fromkeys(BALANCING, 200),
-}
-"""Steps of an episode."""
-TASKS = ("reach", "button", *META_WORLD, *ROBOTICS)
-OTHERS = ("drawer", "knob", *BALANCING)
-"""Tasks on which the wrapped arm has fallen short so far."""
 LANES, EPISODES = 16, 100
 HELD_OUT = 1_000_000
 """First seed of the held-out starts, where starts follow the seed."""
-REAL_STEPS = 98_304
-EASY = {"FetchReach-v4": 65_536}
-"""Real steps of a task that is learned sooner."""
 SHARES = {"real": 1.0, "quarter": 1 / 4, "wrapped": 4 / 3}
 """Steps of an arm, in shares of the real steps."""
 ARMS = tuple(SHARES)
@@ -118,106 +97,19 @@ class Falling:
         return 1e-3 * min(left, 1.0 - self.stepper.totals.steps_real / self.most)
 
 
-class Acting:
-    """The policy of an agent, without noise; see `VLAPolicy`."""
-
-    def __init__(self, agent: WeightedPPO) -> None:
-        self.agent = agent
-
-    def act(self, observations: Any) -> np.ndarray:
-        """`[B, 1, 7]`."""
-        return self.agent.predict(np.asarray(observations), deterministic=True)[0][:, None]
-
-
-def real_steps(task: str) -> int:
-    """Steps of the arm `real`."""
-    return EASY.get(task, REAL_STEPS)
-
-
-def make_env(task: str) -> gym.Env[Any, Any]:
-    """An environment to train in; its return is at most 1."""
-    if task in META_WORLD:
-        return Progress(MetaWorldEnv(task, horizon=HORIZON[task]))
-    if task in ROBOTICS:
-        gym.register_envs(gymnasium_robotics)
-        return Reaching(gym.make(task, max_episode_steps=HORIZON[task]))
-    if task in BALANCING:
-        return Balance(gym.make(task, max_episode_steps=HORIZON[task]), HORIZON[task])
-    return gym.make(ENV, task=task, reward="progress")
-
-
-class Progress(gym.Wrapper[Any, Any, Any, Any]):
-    """Meta-World's reward as progress: how far its best so far rises; success ends the episode.
-
-    That reward is at most 10, so that the return is at most 1.
-    """
-
-    def __init__(self, env: gym.Env[Any, Any]) -> None:
-        super().__init__(env)
-        self.best = 0.0
-
-    def reset(self, **arguments: Any) -> tuple[Any, dict[str, Any]]:
-        self.best = 0.0
-        return self.env.reset(**arguments)
-
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        observation, reward, _, truncated, info = self.env.step(action)
-        before, self.best = self.best, max(self.best, float(reward) / 10.0)
-        achieved = bool(info["is_success"])
-        return observation, self.best - before, achieved, truncated and not achieved, info
-
-
-class Reaching(gym.Wrapper[Any, Any, Any, Any]):
-    """The robot's own observation and the way to the goal; success pays 1 and ends the episode."""
-
-    def __init__(self, env: gym.Env[Any, Any]) -> None:
-        super().__init__(env)
-        size = self._flat(env.observation_space.sample()).shape
-        self.observation_space = gym.spaces.Box(-np.inf, np.inf, size, np.float32)
-
-    def reset(self, *, seed: int | None = None, **_: Any) -> tuple[Any, dict[str, Any]]:
-        observation, info = self.env.reset(seed=seed)
-        return self._flat(observation), info
-
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        observation, _, _, truncated, info = self.env.step(action)
-        achieved = bool(info["is_success"])
-        flat = self._flat(observation)
-        return flat, float(achieved), achieved, truncated and not achieved, {"is_success": achieved}
-
-    @staticmethod
-    def _flat(parts: dict[str, np.ndarray]) -> np.ndarray:
-        way = parts["desired_goal"] - parts["achieved_goal"]
-        return np.concatenate([parts["observation"], way]).astype(np.float32)
-
-
-class Balance(gym.Wrapper[Any, Any, Any, Any]):
-    """Pays the share of the episode that each step is; not to fall until the end is success."""
-
-    def __init__(self, env: gym.Env[Any, Any], horizon: int) -> None:
-        super().__init__(env)
-        self.horizon = horizon
-
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        observation, _, fallen, truncated, _ = self.env.step(action)
-        info = {"is_success": truncated and not fallen}
-        return observation, 1.0 / self.horizon, fallen, truncated, info
-
-
 def run(task: str, arm: str, seed: int) -> dict[str, Any]:
     """Train one arm with one seed, then measure its policy."""
-    envs: Any = SyncVectorEnv(
-        [partial(make_env, task)] * LANES, autoreset_mode=AutoresetMode.SAME_STEP
-    )
-    stepper, quarter = None, real_steps(task) // 4
+    of = TASKS[task]
+    envs: Any = SyncVectorEnv([of.train] * LANES, autoreset_mode=AutoresetMode.SAME_STEP)
+    stepper, quarter = None, of.real_steps // 4
     if arm == "wrapped":
-        envs = WorldModelRewardVectorWrapper(envs, seed=seed, **score(task), **WRAPPER)
+        envs = WorldModelRewardVectorWrapper(envs, seed=seed, **of.score, **WRAPPER)
         stepper = envs.anchored
     watch = Watch(stepper, quarter)
     started, cpu = time.perf_counter(), time.process_time()
     rate = Falling(stepper, quarter)
     agent = WeightedPPO("MlpPolicy", envs, seed=seed, learning_rate=rate, **PPO)
-    agent.learn(round(SHARES[arm] * real_steps(task)), callback=watch)
+    agent.learn(round(SHARES[arm] * of.real_steps), callback=watch)
     result = {
         "task": task,
         "arm": arm,
@@ -226,7 +118,7 @@ def run(task: str, arm: str, seed: int) -> dict[str, Any]:
         "cpu_s": time.process_time() - cpu,
         "steps": agent.num_timesteps,
         "real_steps": watch.real_steps,
-        "successes": successes(agent, task),
+        "successes": [int(achieves(agent, of.judge(), index)) for index in range(EPISODES)],
         "curve": watch.curve,
     }
     if stepper is not None:
@@ -234,22 +126,6 @@ def run(task: str, arm: str, seed: int) -> dict[str, Any]:
         result["diagnostics"] = {k: v for k, v in figures.items() if np.isfinite(v)}
     envs.close()
     return result
-
-
-def score(task: str) -> dict[str, Any]:
-    """What an episode of the task is worth."""
-    if task in ROBOTICS:
-        return {"score": "success"}
-    return {"score": "return", "score_bounds": (0.0, 1.0)}
-
-
-def successes(agent: WeightedPPO, task: str) -> list[int]:
-    """Whether each of the held-out episodes succeeded, for real."""
-    if task in META_WORLD + ROBOTICS + BALANCING:
-        return [int(achieves(agent, make_env(task), index)) for index in range(EPISODES)]
-    envs: list[Any] = [gym.make(ENV, task=task, split="held_out").unwrapped for _ in range(20)]
-    starts = [Start(task, index) for index in range(EPISODES)]
-    return [int(e.success_once) for e in play(envs, lambda batch: Acting(agent), starts)]
 
 
 def achieves(agent: WeightedPPO, env: gym.Env[Any, Any], index: int) -> bool:
@@ -272,7 +148,7 @@ def table(directory: Path) -> str:
         "| task | seeds | arm | success on held-out starts | real steps | CPU-s |",
         "|---|---|---|---|---|---|",
     ]
-    tasks = [task for task in (*TASKS, *OTHERS) if complete_seeds(results, [task])]
+    tasks = [task for task in TASKS if complete_seeds(results, [task])]
     for chosen in [*([task] for task in tasks), *([tasks] if len(tasks) > 1 else [])]:
         seeds = complete_seeds(results, chosen)
         if not seeds:
@@ -332,7 +208,7 @@ def load(directory: Path) -> dict[tuple[str, str, int], dict[str, Any]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--directory", type=Path, default=Path("benchmarks/results/control-study"))
-    parser.add_argument("--tasks", nargs="+", choices=TASKS + OTHERS, default=TASKS)
+    parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(LEVEL))
     parser.add_argument("--arms", nargs="+", choices=ARMS, default=ARMS)
     parser.add_argument("--seeds", type=int, nargs="+", default=list(range(5)))
     parser.add_argument("--report", action="store_true")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,9 +26,19 @@ def test_tables_follow_from_the_results(study: Path) -> None:
 
 
 def test_the_table_of_the_readme_follows_from_the_results() -> None:
-    spec = importlib.util.spec_from_file_location("readme", ROOT / "benchmarks" / "readme_table.py")
+    assert _script("readme_table").table() in (ROOT / "README.md").read_text()
+
+
+def test_the_table_of_control_follows_from_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")  # for its tasks, in a file beside it
+    shown = (ROOT / "docs" / "results" / "control" / "table.md").read_text()
+    assert _script("control_study").table(ROOT / "benchmarks/results/control-study") == shown
+
+
+def _script(name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(name, ROOT / "benchmarks" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    assert module.table() in (ROOT / "README.md").read_text()
+    return module
