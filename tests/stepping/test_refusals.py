@@ -109,9 +109,10 @@ STATE = spaces.Box(-1.0, 1.0, (4,), np.float32)
         (PointEnv(), {"score": "reward"}, ValueError, "score='reward' must be"),
         (PointEnv(), {"gate_threshold": 1.0}, ValueError, "gate_threshold=1.0"),
         (PointEnv(), {"gate_threshold": float("nan")}, ValueError, "gate_threshold=nan"),
-        (PointEnv(), {"anchor_fraction": 1.5}, ValueError, r"fraction must lie in \[0, 1\]"),
+        (PointEnv(), {"anchor_fraction": 1.5}, ValueError, r"anchor_fraction must lie in \[0, 1\]"),
         (PointEnv(), {"first_group": -1}, ValueError, "first_group=-1"),
         (PointEnv(), {"world_model": "no-such"}, ValueError, "world_model='no-such'"),
+        (PointEnv(), {"world_model": "no/model.pt"}, ValueError, "model.pt' does not exist"),
         (
             PointEnv(),
             {"world_model": "dynamics", "device": "abacus"},

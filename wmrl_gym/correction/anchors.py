@@ -119,7 +119,7 @@ def _position_block(seed: int, block: int) -> FloatArray:
 
 def _exact_share(fraction: float) -> Fraction:
     if not 0.0 <= fraction <= 1.0:  # also catches NaN
-        raise ValueError(f"fraction must lie in [0, 1], got {fraction!r}")
+        raise ValueError(f"anchor_fraction must lie in [0, 1], got {fraction!r}")
     share = Fraction(fraction).limit_denominator(MAX_BLOCK)
     if share in (0, 1) and share != fraction:
         raise ValueError(

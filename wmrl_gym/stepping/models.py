@@ -78,6 +78,11 @@ def _load(
         return _ensemble()(observations.size, actions.size, device=device, seed=seed, **_ONLINE)
     if Path(world_model).exists():
         return _ensemble().load(world_model, device=device)
+    if Path(world_model).suffix == ".pt":
+        raise ValueError(
+            f"world_model={str(world_model)!r} does not exist: give the path of the model.pt that "
+            "`wmrl-gym fit --kind dynamics` wrote, or 'dynamics'"
+        )
     return make_world_model(str(world_model))
 
 
