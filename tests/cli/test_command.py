@@ -165,6 +165,17 @@ def test_errors_are_one_line(
     assert "\n" not in str(stopped.value)
 
 
+def test_a_reader_may_leave_early() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    process = subprocess.run(
+        [sys.executable, "-m", "wmrl_gym.cli", "train", "--help"],
+        stdout=writer, stderr=subprocess.PIPE, text=True, check=False,
+    )  # fmt: skip
+    os.close(writer)
+    assert (process.returncode, process.stderr) == (141, "")
+
+
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [
