@@ -204,7 +204,7 @@ def test_wrong_arguments_leave_no_run_behind(
     assert not (run / "config.json").exists()
 
 
-def test_it_takes_no_time_to_say_what_it_can_do() -> None:
+def test_help_says_what_it_can_do() -> None:
     done = command("--help")
     assert done.returncode == 0
     assert "train" in done.stdout
